@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.overlays import owners, presumptions, roles
+from gradpath.overlays.presumed import owners, presumptions, roles
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (

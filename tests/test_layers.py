@@ -23,7 +23,9 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"source", "autograd"},
     {"names"},
     {"interpreter"},
-    {"rules", "overlays"},
+    {"findings", "overlays"},
+    {"fixes"},
+    {"rules"},
     {"analysis"},
     {"features"},
     {"analyst"},
@@ -144,7 +146,7 @@ def test_rules_read_the_trace_and_nothing_else_of_the_interpreter() -> None:
     wrong = [
         str(found)
         for found in INSIDE
-        if layer(found.importer) == "rules"
+        if layer(found.importer) in {"findings", "fixes", "rules"}
         and layer(found.imported) == "interpreter"
         and found.imported not in {f"gradpath.interpreter.{name}" for name in ("trace", "ownership", "sites")}
     ]

@@ -7,9 +7,9 @@ from pathlib import Path
 from gradpath.analysis.check import check
 from gradpath.analysis.fix_validation import mended
 from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Safety
+from gradpath.findings.stories import lowered
+from gradpath.fixes.advice import says
 from gradpath.repairs import Transformation
-from gradpath.rules.advice import says
-from gradpath.rules.stories import lowered
 from gradpath.source.document import Document
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -9,8 +9,8 @@ import pytest
 from gradpath.analysis.check import check
 from gradpath.analysis.fix_validation import mended
 from gradpath.diagnostic import Fix, Safety
+from gradpath.fixes.lessons import Taught, costs
 from gradpath.repairs import Cost, Transformation
-from gradpath.rules.lessons import Taught, costs
 from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits
 from tests.documents.grammar import Source

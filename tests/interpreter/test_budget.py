@@ -6,7 +6,7 @@ from pathlib import Path
 from unittest import mock
 
 from gradpath.analysis.check import check
-from gradpath.overlays import uses
+from gradpath.overlays.presumed import uses
 from gradpath.source.document import Document, read_document
 
 FRAMEWORK = """\

@@ -21,7 +21,7 @@ from gradpath.interpreter.run import make_machine, run_module
 from gradpath.interpreter.values import Arguments, NativeFunction, Value
 from gradpath.overlays import Overlays
 from gradpath.overlays.namespace import Fields
-from gradpath.overlays.tensor_value import TensorValue
+from gradpath.overlays.torch.tensor_value import TensorValue
 
 from .observe import Session
 

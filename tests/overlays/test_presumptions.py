@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from gradpath.analysis.check import check
-from gradpath.overlays import conditions, owners, presumptions, roles
-from gradpath.overlays.owners import Owner
-from gradpath.overlays.presumptions import Effect, Row
-from gradpath.overlays.roles import Promise
+from gradpath.overlays.presumed import conditions, owners, presumptions, roles
+from gradpath.overlays.presumed.owners import Owner
+from gradpath.overlays.presumed.presumptions import Effect, Row
+from gradpath.overlays.presumed.roles import Promise
 from gradpath.source.document import Document
 
 TABLES = (

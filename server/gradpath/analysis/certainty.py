@@ -8,12 +8,12 @@ from enum import Enum
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.syntax import ancestry
 from gradpath.interpreter.paths import REMEMBERED, Paths, turned
 from gradpath.interpreter.trace import Decision, Failed, OfClass, Site, Trace
-from gradpath.overlays import conditions
-from gradpath.overlays.asked import tells_of_graph
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.syntax import ancestry
+from gradpath.overlays.presumed import conditions
+from gradpath.overlays.presumed.asked import tells_of_graph
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 LONGEST = 120

@@ -17,6 +17,7 @@ from gradpath.analysis.launchers import launchers
 from gradpath.analysis.marks import marks_of
 from gradpath.config import Config, is_selected, level_of
 from gradpath.diagnostic import Diagnostic, Gap, GapKind, Level, Mark, Range, whole
+from gradpath.findings.report import Source
 from gradpath.interpreter.budget import Cancelled
 from gradpath.interpreter.paths import Paths, explore
 from gradpath.interpreter.trace import Trace
@@ -25,7 +26,6 @@ from gradpath.names.project import Project
 from gradpath.overlays import Overlays
 from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.rules import NAMES, RULES
-from gradpath.rules.report import Source
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.ignores import MARK

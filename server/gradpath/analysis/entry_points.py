@@ -20,9 +20,9 @@ from gradpath.analysis.inplace_writes import (
     takes_apart,
 )
 from gradpath.analysis.untold import is_untold
+from gradpath.overlays.presumed.roles import role_of_name
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
-from gradpath.overlays.roles import role_of_name
 from gradpath.source.document import Document
 from gradpath.source.index import contents, methods_called
 from gradpath.source.nodes import Definition, Noted, nodes, noted, statements

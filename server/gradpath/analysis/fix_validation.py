@@ -14,13 +14,13 @@ from gradpath.analysis.trial_states import Key, State, Texts, key_of, new_report
 from gradpath.autograd.errors import FaultKind
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
+from gradpath.findings.report import Rule
+from gradpath.fixes.advice import borne_out, rank, repeats, says
+from gradpath.fixes.lessons import costs, is_kept
 from gradpath.names.files import TREES
 from gradpath.names.project import Project, project_of
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.rules import RULES
-from gradpath.rules.advice import borne_out, rank, repeats, says
-from gradpath.rules.lessons import costs, is_kept
-from gradpath.rules.report import Rule
 from gradpath.source.bindings import unbinds
 from gradpath.source.cells import with_text
 from gradpath.source.document import Document, UnreadableSource, read_document

@@ -18,8 +18,8 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from gradpath.analysis.entry_points import Entry, take_over
+from gradpath.fixes.lessons import Taught, taught
 from gradpath.interpreter.trace import BackwardRan, Built, Trace
-from gradpath.rules.lessons import Taught, taught
 from gradpath.source.nodes import BLOCKS, Definition, is_generator
 from gradpath.source.reuse import first_line
 from gradpath.support.fast_dataclasses import dataclass, field, replace

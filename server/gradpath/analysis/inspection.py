@@ -10,6 +10,7 @@ from gradpath.analysis.certainty import Found, Judgement, judge
 from gradpath.analysis.gaps import failure_in, name_of, unfollowed
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Gap
+from gradpath.findings.report import Report, Source
 from gradpath.interpreter.budget import Cancelled
 from gradpath.interpreter.classes import unpatch
 from gradpath.interpreter.machine import Machine
@@ -18,10 +19,9 @@ from gradpath.interpreter.run import Use, make_machine, run_definitions, run_fun
 from gradpath.interpreter.trace import Trace
 from gradpath.names.files import Files
 from gradpath.overlays import Overlays
-from gradpath.overlays.engines import places_of_result
+from gradpath.overlays.frameworks.engines import places_of_result
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.rules import RULES
-from gradpath.rules.report import Report, Source
 from gradpath.source.cells import bodies
 from gradpath.source.document import Document
 from gradpath.source.nodes import nodes

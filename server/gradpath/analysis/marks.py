@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Mark, MarkKind, Range
+from gradpath.findings.gradient_flow import is_whole
+from gradpath.findings.graphs import moved_leaves, reached_leaves
+from gradpath.findings.learning import learners
+from gradpath.findings.parameters import Group, groups_of
+from gradpath.findings.report import Source
+from gradpath.findings.unreached import key_of
 from gradpath.interpreter.trace import BackwardRan, CutOff, Site, Stepped, Trace
-from gradpath.rules.gradient_flow import is_whole
-from gradpath.rules.graphs import moved_leaves, reached_leaves
-from gradpath.rules.learning import learners
-from gradpath.rules.parameters import Group, groups_of
-from gradpath.rules.report import Source
-from gradpath.rules.unreached import key_of
 from gradpath.source.document import Document
 from gradpath.support.fast_dataclasses import dataclass
 

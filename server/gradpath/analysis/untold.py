@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from gradpath.overlays.missed_flags import FLAG, is_near
+from gradpath.overlays.presumed.missed_flags import FLAG, is_near
 from gradpath.source.nodes import Definition, nodes, noted
 
 

@@ -11,9 +11,9 @@ from gradpath.cli.status import CLEAN, UsageError
 from gradpath.cli.terminal import style_for
 from gradpath.diagnostic import Level
 from gradpath.features.pages import readable_page
+from gradpath.findings.report import Rule
 from gradpath.render.style import BOLD, CYAN, LEVEL_COLOURS, Style
 from gradpath.rules import RULES
-from gradpath.rules.report import Rule
 from gradpath.support.lazy_regex import regex
 from gradpath.support.renamed_rules import RENAMED, now
 from gradpath.support.suggestions import did_you_mean

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 
 from gradpath.diagnostic import Level
+from gradpath.findings.report import Rule
 from gradpath.rules import RULES
-from gradpath.rules.report import Rule
 from gradpath.support.lazy_regex import regex
 
 _STRING = r'"(?:[^"\\]|\\.)*"'

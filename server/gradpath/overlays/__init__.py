@@ -26,32 +26,30 @@ from gradpath.interpreter.values import (
     Unknown,
     Value,
 )
-from gradpath.overlays import (
-    chance,
+from gradpath.overlays import keeping, registry
+from gradpath.overlays.frameworks import engines
+from gradpath.overlays.libraries import chance
+from gradpath.overlays.libraries.expected_failures import asserted
+from gradpath.overlays.namespace import Namespace, as_value
+from gradpath.overlays.presumed import (
     conventions,
-    engines,
     frozen,
-    gradmode,
-    keeping,
     modules_alone,
     plain_data,
-    registry,
     roles,
-    tensor_methods,
     unknown_stores,
     unknowns,
     uses,
 )
-from gradpath.overlays.annotated import annotated_parameter
-from gradpath.overlays.assumptions import Assumptions, assumed_call
-from gradpath.overlays.expected_failures import asserted
-from gradpath.overlays.layers import ContainerInstance, layer_class
-from gradpath.overlays.namespace import Namespace, as_value
-from gradpath.overlays.nn import ModuleInstance, note_overlooked
-from gradpath.overlays.operations import call_operation, operation, tensors_in
-from gradpath.overlays.optim import OptimizerInstance
+from gradpath.overlays.presumed.annotated import annotated_parameter
+from gradpath.overlays.presumed.assumptions import Assumptions, assumed_call
 from gradpath.overlays.project_modules import ProjectModules
-from gradpath.overlays.tensor_value import TensorNumber, TensorValue
+from gradpath.overlays.torch import gradmode, tensor_methods
+from gradpath.overlays.torch.layers import ContainerInstance, layer_class
+from gradpath.overlays.torch.nn import ModuleInstance, note_overlooked
+from gradpath.overlays.torch.operations import call_operation, operation, tensors_in
+from gradpath.overlays.torch.optim import OptimizerInstance
+from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue
 
 
 class Overlays:

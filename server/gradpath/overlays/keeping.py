@@ -11,11 +11,11 @@ from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.scope import Deferred, Frame
 from gradpath.interpreter.trace import Form, Kept, Site
 from gradpath.interpreter.values import UNDEFINED, Function, Instance, Unknown, Value
-from gradpath.overlays.collections import Bounded
-from gradpath.overlays.layers import ContainerInstance
-from gradpath.overlays.optim import OptimizerInstance
-from gradpath.overlays.standard_library import RecordInstance
-from gradpath.overlays.tensor_value import TensorValue
+from gradpath.overlays.libraries.collections import Bounded
+from gradpath.overlays.libraries.standard_library import RecordInstance
+from gradpath.overlays.torch.layers import ContainerInstance
+from gradpath.overlays.torch.optim import OptimizerInstance
+from gradpath.overlays.torch.tensor_value import TensorValue
 
 DEPTH = 4
 """Attributes and items that are followed one from the other."""

@@ -1,6 +1,7 @@
 """The registry of all overlays: names, libraries, and the methods that frameworks call.
 
-An overlay is a module of this package with a `NAMES` table, and nothing else names it. With `FOLLOWED` the other names
+An overlay is a module in one of the `FOLDERS` with a `NAMES` table, and nothing else names it.
+ With `FOLLOWED` the other names
 of its libraries are looked for in their files, as those of any package; with `GENERAL` its libraries are ones
 that programs without tensors use as well.
 """
@@ -16,6 +17,8 @@ from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Value
 from gradpath.support.plugins import modules_of
+
+FOLDERS = ("torch", "libraries", "frameworks", "presumed")
 
 
 class Caller:
@@ -33,9 +36,10 @@ class Caller:
 
 @cache
 def overlays() -> tuple[ModuleType, ...]:
-    """The modules of this package."""
+    """The modules of all `FOLDERS`."""
     package, _, _ = __name__.rpartition(".")
-    return tuple(modules_of(package, str(Path(__file__).parent)))
+    here = Path(__file__).parent
+    return tuple(each for folder in FOLDERS for each in modules_of(f"{package}.{folder}", str(here / folder)))
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, ValuesView
 from functools import cache
 
-from gradpath.rules.report import Rule
+from gradpath.findings.report import Rule
 from gradpath.source.suppress import FAMILY, UNUSED
 from gradpath.support.plugins import modules_of
 

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Level
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.parameters import groups_of
+from gradpath.findings.rebinding import rebinding_of
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import name_of
+from gradpath.findings.syntax import statement_of
 from gradpath.interpreter.trace import BackwardRan, Cleared, Failed, GradientAbsent, GradientSet, Trace
-from gradpath.rules.graphs import reached_leaves
-from gradpath.rules.parameters import groups_of
-from gradpath.rules.rebinding import rebinding_of
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import name_of
-from gradpath.rules.syntax import statement_of
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import replace
 

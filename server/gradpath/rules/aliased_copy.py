@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import lifted
+from gradpath.findings.syntax import tests_of
+from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Loaded, Taken
 from gradpath.interpreter.trace import CutOff, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import lifted
-from gradpath.rules.syntax import tests_of
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass
 

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import name_of
+from gradpath.findings.syntax import call_of
+from gradpath.fixes import edits
 from gradpath.interpreter.trace import Bound, Failed, ReadOut, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import name_of
-from gradpath.rules.syntax import call_of
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import replace
 

@@ -8,13 +8,13 @@ from functools import partial
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.diagnostic import Advice, Fix, Level, Reason
+from gradpath.findings.carrying import Case, case_of
+from gradpath.findings.graphs import leaves
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import failures, following, lowered, occasion, operation, turn_of, with_time
+from gradpath.fixes.carrying_fixes import fixes_for, is_border, retaining
 from gradpath.interpreter.trace import Stepped, Trace
 from gradpath.repairs import Transformation, Way
-from gradpath.rules.carrying import Case, case_of
-from gradpath.rules.carrying_fixes import fixes_for, is_border, retaining
-from gradpath.rules.graphs import leaves
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures, following, lowered, occasion, operation, turn_of, with_time
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:

@@ -6,16 +6,16 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_harmless, is_whole
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import lifted, same_activation
+from gradpath.findings.syntax import call_of, function_of, statement_of
+from gradpath.fixes import edits
+from gradpath.fixes.moving import beside, moved_after, moved_before
 from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Event, Lent, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.gradient_flow import Effect, Entry, flow_of, is_harmless, is_whole
-from gradpath.rules.graphs import reached_leaves
-from gradpath.rules.moving import beside, moved_after, moved_before
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.scaled_clips import report_scaled, scaled_clips
-from gradpath.rules.stories import lifted, same_activation
-from gradpath.rules.syntax import call_of, function_of, statement_of
+from gradpath.rules.loops.scaled_clips import report_scaled, scaled_clips
 from gradpath.source.index import inside
 
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Node, Saved, Tensor
 from gradpath.diagnostic import Advice, Edit, Fix, Level, Position, Range, Reason, Safety
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import following, lifted, operation, same_activation, short_operation, with_time
+from gradpath.findings.syntax import is_alone, statement_of
+from gradpath.fixes import edits
+from gradpath.fixes.moving import beside, moved_after
+from gradpath.fixes.out_of_place import NO_COUNTERPART, augmented, write_text
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.moving import beside, moved_after
-from gradpath.rules.out_of_place import NO_COUNTERPART, augmented, write_text
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import following, lifted, operation, same_activation, short_operation, with_time
-from gradpath.rules.syntax import is_alone, statement_of
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 _READS_ANEW = frozenset(

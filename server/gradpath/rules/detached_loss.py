@@ -9,14 +9,15 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Reason, Safety
+from gradpath.findings import cuts
+from gradpath.findings.graphs import nodes_of, reach
+from gradpath.findings.rebinding import rebound_behind
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import failures, name_of
+from gradpath.findings.syntax import call_of, statement_of
+from gradpath.fixes import cut_fixes, edits, on_tensors, requirement
 from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import cut_fixes, cuts, edits, on_tensors, requirement
-from gradpath.rules.graphs import nodes_of, reach
-from gradpath.rules.rebinding import rebound_behind
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures, name_of
-from gradpath.rules.syntax import call_of, statement_of
 
 _UNUSED = (
     "RuntimeError: The differentiated Tensor at index {} appears to not have been used in the graph. "

@@ -7,24 +7,24 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.diagnostic import Advice, Level
+from gradpath.findings import cuts
+from gradpath.findings.estimates import estimates, report_estimate
+from gradpath.findings.gradient_flow import is_whole
+from gradpath.findings.graphs import is_sum, leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
+from gradpath.findings.learning import ways_to
+from gradpath.findings.parameters import groups_of
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import lifted, name_of, short_operation
+from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose, unreached
+from gradpath.fixes.term_fixes import undone
 from gradpath.interpreter.trace import BackwardRan, Built, Mixed, Site, Stepped, Trace, iterations_between
-from gradpath.rules import cuts
-from gradpath.rules.anchored import anchored, report_anchored
-from gradpath.rules.cancelled import cancelled, report_cancelled
-from gradpath.rules.constant_criteria import LOSSES, ConstantCriterion, constant_criterion, report_constant
-from gradpath.rules.constant_gradients import constant_gradients
-from gradpath.rules.drawn_terms import CutTerm, drawn_terms
-from gradpath.rules.estimates import estimates, report_estimate
-from gradpath.rules.flat_terms import flat_terms
-from gradpath.rules.gradient_flow import is_whole
-from gradpath.rules.graphs import is_sum, leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
-from gradpath.rules.learning import ways_to
-from gradpath.rules.parameters import groups_of
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import lifted, name_of, short_operation
-from gradpath.rules.term_fixes import undone
-from gradpath.rules.unreached import is_carried, is_of_another_time, is_on_purpose, unreached
-from gradpath.rules.unused_terms import unused_terms
+from gradpath.rules.terms.anchored import anchored, report_anchored
+from gradpath.rules.terms.cancelled import cancelled, report_cancelled
+from gradpath.rules.terms.constant_criteria import LOSSES, ConstantCriterion, constant_criterion, report_constant
+from gradpath.rules.terms.constant_gradients import constant_gradients
+from gradpath.rules.terms.drawn_terms import CutTerm, drawn_terms
+from gradpath.rules.terms.flat_terms import flat_terms
+from gradpath.rules.terms.unused_terms import unused_terms
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass
 

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.syntax import ancestry, statement_of
+from gradpath.fixes import edits
 from gradpath.interpreter.trace import Discarded, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.syntax import ancestry, statement_of
 from gradpath.source.index import contents, names_of
 
 METHODS = frozenset(

@@ -7,14 +7,11 @@ from functools import partial
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.diagnostic import Advice, Fix, Level, Reason
-from gradpath.interpreter.trace import Failed, Site, Trace
-from gradpath.repairs import Transformation
-from gradpath.rules.carrying import loop_between
-from gradpath.rules.graphs import meeting, nodes_of, surely_leads
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.second_call_fixes import fixes_for, is_border
-from gradpath.rules.second_calls import Case, state_of, taken_alone
-from gradpath.rules.stories import (
+from gradpath.findings.carrying import loop_between
+from gradpath.findings.graphs import meeting, nodes_of, surely_leads
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.second_calls import Case, state_of, taken_alone
+from gradpath.findings.stories import (
     failures,
     lifted,
     lowered,
@@ -23,7 +20,10 @@ from gradpath.rules.stories import (
     operation,
     with_time,
 )
-from gradpath.rules.syntax import function_of
+from gradpath.findings.syntax import function_of
+from gradpath.fixes.second_call_fixes import fixes_for, is_border
+from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.repairs import Transformation
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:

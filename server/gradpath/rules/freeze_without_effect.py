@@ -8,15 +8,15 @@ from functools import partial
 from itertools import dropwhile
 
 from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.findings.learning import learners, ways_in
+from gradpath.findings.parameters import groups_of
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.syntax import statement_of
+from gradpath.fixes import edits
 from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.trace import BackwardRan, Flagged, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.learning import learners, ways_in
-from gradpath.rules.parameters import groups_of
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.spared import Spared, spared
-from gradpath.rules.syntax import statement_of
+from gradpath.rules.ownership.spared import Spared, spared
 from gradpath.source.index import contents, index_of, methods_called
 from gradpath.source.parse import parse
 

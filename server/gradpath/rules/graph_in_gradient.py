@@ -7,6 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.findings.gradient_flow import is_whole
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.syntax import block_of, call_of, function_of, statement_of
+from gradpath.fixes import edits
 from gradpath.interpreter.trace import (
     BackwardRan,
     Cleared,
@@ -17,11 +22,6 @@ from gradpath.interpreter.trace import (
     iterations_between,
 )
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.gradient_flow import is_whole
-from gradpath.rules.graphs import reached_leaves
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.syntax import block_of, call_of, function_of, statement_of
 from gradpath.source.index import contents, methods_called
 from gradpath.support.fast_dataclasses import replace
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Edit, Fix, Level, Safety
+from gradpath.findings.cuts import Switch, switch_around
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import failures, name_of
+from gradpath.fixes import edits
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.cuts import Switch, switch_around
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures, name_of
 from gradpath.source.index import variables
 
 KINDS = (FaultKind.INFERENCE_SAVED, FaultKind.INFERENCE_INPLACE)

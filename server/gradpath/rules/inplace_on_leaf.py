@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import failures, lowered, said
+from gradpath.findings.syntax import ancestry, block_of, statement_of, torch_name
+from gradpath.fixes import edits
+from gradpath.fixes.moving import moved_after
+from gradpath.fixes.out_of_place import augmented, counterparts, write_text, written_name
 from gradpath.interpreter.trace import Bound, Failed, Flagged, Site, Trace
 from gradpath.repairs import Repair, Transformation, Way
-from gradpath.rules import edits
-from gradpath.rules.moving import moved_after
-from gradpath.rules.out_of_place import augmented, counterparts, write_text, written_name
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures, lowered, said
-from gradpath.rules.syntax import ancestry, block_of, statement_of, torch_name
 from gradpath.source.document import Document
 from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import replace

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.diagnostic import Advice, Fix, Level, Reason, Safety
+from gradpath.findings.overwriting import Overwriting, overwritings, what, who_needs
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.silent_writes import Skip, Uncounted, skips, uncounted
+from gradpath.findings.stories import following, lifted, name_of, short_operation, with_time
+from gradpath.fixes.copying_fixes import saved_copies
+from gradpath.fixes.out_of_place import counterparts, module_of, write_text, written_name
 from gradpath.interpreter.trace import Site, Trace
-from gradpath.rules.copying_fixes import saved_copies
-from gradpath.rules.out_of_place import counterparts, module_of, write_text, written_name
-from gradpath.rules.overwriting import Overwriting, overwritings, what, who_needs
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.silent_writes import Skip, Uncounted, skips, uncounted
-from gradpath.rules.stories import following, lifted, name_of, short_operation, with_time
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:

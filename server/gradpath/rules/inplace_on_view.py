@@ -8,13 +8,13 @@ from itertools import chain
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import failures, said, short_operation
+from gradpath.findings.syntax import statement_of
+from gradpath.fixes import edits
+from gradpath.fixes.out_of_place import counterparts, write_text
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.out_of_place import counterparts, write_text
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures, said, short_operation
-from gradpath.rules.syntax import statement_of
 
 KINDS = (FaultKind.MULTIPLE_VIEWS, FaultKind.VIEW_NO_GRAD, FaultKind.VIEW_INFERENCE, FaultKind.CUSTOM_VIEW)
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import failures
+from gradpath.fixes import edits
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures
 from gradpath.support.fast_dataclasses import dataclass
 
 

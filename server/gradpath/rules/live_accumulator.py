@@ -6,17 +6,17 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.findings.gradient_flow import has_run_loops
+from gradpath.findings.graphs import reach
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import lifted, turn_of
+from gradpath.findings.syntax import function_of, statement_of
+from gradpath.fixes import edits
 from gradpath.interpreter.trace import Bound, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.accumulating import growing, is_number
-from gradpath.rules.gradient_flow import has_run_loops
-from gradpath.rules.graphs import reach
-from gradpath.rules.outliving import Growing
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import lifted, turn_of
-from gradpath.rules.syntax import function_of, statement_of
-from gradpath.rules.totals import is_join, reads_total
+from gradpath.rules.loops.accumulating import growing, is_number
+from gradpath.rules.loops.outliving import Growing
+from gradpath.rules.loops.totals import is_join, reads_total
 from gradpath.source.index import contents, holds, methods_called, names_in
 from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import replace

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import lifted
+from gradpath.findings.syntax import call_of, statement_of
+from gradpath.fixes import edits
 from gradpath.interpreter.trace import OptionSet, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import lifted
-from gradpath.rules.syntax import call_of, statement_of
 from gradpath.support.fast_dataclasses import replace
 
 

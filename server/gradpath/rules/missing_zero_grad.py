@@ -6,10 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.diagnostic import Advice, Edit, Fix, Level, Safety
-from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Site, Stepped, Trace, iterations_between
-from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.gradient_flow import (
+from gradpath.findings.gradient_flow import (
     Effect,
     Entry,
     flow_of,
@@ -18,10 +15,13 @@ from gradpath.rules.gradient_flow import (
     optimizer_name,
     updated_by_hand,
 )
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import following, same_activation, with_time
-from gradpath.rules.stray_gradients import report_stray, stray_gradients
-from gradpath.rules.syntax import ancestry, block_of, function_of, statement_of
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import following, same_activation, with_time
+from gradpath.findings.syntax import ancestry, block_of, function_of, statement_of
+from gradpath.fixes import edits
+from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Site, Stepped, Trace, iterations_between
+from gradpath.repairs import Repair, Way
+from gradpath.rules.loops.stray_gradients import report_stray, stray_gradients
 from gradpath.source.index import stored_names
 from gradpath.source.nodes import parts
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import failures, following, with_time
+from gradpath.findings.syntax import call_of, statement_of
+from gradpath.fixes import edits
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures, following, with_time
-from gradpath.rules.syntax import call_of, statement_of
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Level
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.syntax import ancestry
 from gradpath.interpreter.trace import Site, Trace
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.syntax import ancestry
 from gradpath.source.index import inside, methods_called
 from gradpath.source.nodes import Definition
 from gradpath.source.parse import parse

@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.findings.gradient_flow import is_whole
+from gradpath.findings.graphs import nodes_of, reach
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.syntax import call_of
+from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.gradient_flow import is_whole
-from gradpath.rules.graphs import nodes_of, reach
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.syntax import call_of
 from gradpath.support.fast_dataclasses import replace
 
 

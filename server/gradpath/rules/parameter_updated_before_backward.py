@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterator
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Advice, Edit, Fix, Level, Range, Reason, Safety
+from gradpath.findings.carrying import Case, case_over
+from gradpath.findings.graphs import nodes_of
+from gradpath.findings.overwriting import Overwriting, overwritings, step_of
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import following, lifted, lowered, occasion, same_activation, with_time
+from gradpath.findings.syntax import call_of, statement_of
+from gradpath.findings.trained import trained_after
+from gradpath.fixes import edits
+from gradpath.fixes.copying_fixes import saved_copies
+from gradpath.fixes.detachment import detachments
+from gradpath.fixes.moving import moved_after
+from gradpath.fixes.recomputation import Need, one_by_one, recomputations
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.repairs import Repair, Transformation, Way
-from gradpath.rules import edits
-from gradpath.rules.carrying import Case, case_over
-from gradpath.rules.copying_fixes import saved_copies
-from gradpath.rules.detachment import detachments
-from gradpath.rules.graphs import nodes_of
-from gradpath.rules.moving import moved_after
-from gradpath.rules.overwriting import Overwriting, overwritings, step_of
-from gradpath.rules.recomputation import Need, one_by_one, recomputations
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import following, lifted, lowered, occasion, same_activation, with_time
-from gradpath.rules.syntax import call_of, statement_of
-from gradpath.rules.trained import trained_after
 from gradpath.support.fast_dataclasses import replace
 
 

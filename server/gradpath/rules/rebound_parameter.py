@@ -10,15 +10,15 @@ from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Edit, Fix, Level, Reason, Safety
+from gradpath.findings.cuts import switch_around
+from gradpath.findings.rebinding import lost_updates, rebinding_of, rebound_behind
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import following, target_of, with_time
+from gradpath.findings.syntax import statement_of, torch_name
+from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.cuts import switch_around
-from gradpath.rules.rebinding import lost_updates, rebinding_of, rebound_behind
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import following, target_of, with_time
-from gradpath.rules.syntax import statement_of, torch_name
 from gradpath.source.document import Document
 from gradpath.source.index import contents, inside
 from gradpath.support.fast_dataclasses import replace

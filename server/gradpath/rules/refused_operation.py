@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Level
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import failures, lifted, name_of
 from gradpath.interpreter.trace import BackwardRan, Failed, Site, Trace
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import failures, lifted, name_of
 from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import dataclass
 

@@ -6,16 +6,17 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Advice, Edit, Fix, Level, Reason, Safety
+from gradpath.findings import cuts
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.rewrapping import Rewrapping, rewrapped_terms, rewrappings
+from gradpath.findings.stories import name_of
+from gradpath.findings.syntax import statement_of
+from gradpath.fixes import cut_fixes, edits
+from gradpath.fixes.moving import removed
+from gradpath.fixes.on_tensors import Rewriting
+from gradpath.fixes.origins import is_read_out
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import cut_fixes, cuts, edits
-from gradpath.rules.moving import removed
-from gradpath.rules.on_tensors import Rewriting
-from gradpath.rules.origins import is_read_out
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.rewrapping import Rewrapping, rewrapped_terms, rewrappings
-from gradpath.rules.stories import name_of
-from gradpath.rules.syntax import statement_of
 from gradpath.source.index import contents, holds
 from gradpath.support.fast_dataclasses import replace
 

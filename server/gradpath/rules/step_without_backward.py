@@ -7,6 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, has_run_loops
+from gradpath.findings.graphs import leaves, reached_leaves
+from gradpath.findings.learning import has_strangers
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.rewrapping import rewrappings
+from gradpath.findings.stories import same_activation, target_of
+from gradpath.findings.syntax import call_of, function_of, statement_of
+from gradpath.findings.unreached import unreached
+from gradpath.fixes import edits, optimizer_fixes
+from gradpath.fixes.moving import moved_after
 from gradpath.interpreter.trace import (
     BackwardRan,
     Bound,
@@ -18,16 +28,6 @@ from gradpath.interpreter.trace import (
     Trace,
 )
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits, optimizer_fixes
-from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
-from gradpath.rules.graphs import leaves, reached_leaves
-from gradpath.rules.learning import has_strangers
-from gradpath.rules.moving import moved_after
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.rewrapping import rewrappings
-from gradpath.rules.stories import same_activation, target_of
-from gradpath.rules.syntax import call_of, function_of, statement_of
-from gradpath.rules.unreached import unreached
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:

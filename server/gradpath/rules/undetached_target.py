@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.findings.graphs import leads_to, leaves
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import lifted, name_of
+from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.advantages import advantages, report_advantage
-from gradpath.rules.followers import followers, report_follower
-from gradpath.rules.graphs import leads_to, leaves
-from gradpath.rules.live_factors import live_factors, report_live
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import lifted, name_of
+from gradpath.rules.targets.advantages import advantages, report_advantage
+from gradpath.rules.targets.followers import followers, report_follower
+from gradpath.rules.targets.live_factors import live_factors, report_live
 from gradpath.support.fast_dataclasses import dataclass
 
 _POWERS = frozenset({"torch.pow", "torch.square", "torch.abs"})

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Reason
+from gradpath.findings import cuts, estimates
+from gradpath.findings.gradient_flow import optimizer_name
+from gradpath.findings.graphs import moved_leaves
+from gradpath.findings.parameters import Group, groups_of
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.syntax import call_of, function_of
+from gradpath.findings.unreached import Place, Unreached, is_straight_through, key_of, unreached
+from gradpath.fixes.term_fixes import undone
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
-from gradpath.rules import cuts, estimates
-from gradpath.rules.gradient_flow import optimizer_name
-from gradpath.rules.graphs import moved_leaves
-from gradpath.rules.parameters import Group, groups_of
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.syntax import call_of, function_of
-from gradpath.rules.term_fixes import undone
-from gradpath.rules.unreached import Place, Unreached, is_straight_through, key_of, unreached
 
 LONGEST = 120
 """Characters of a headline."""

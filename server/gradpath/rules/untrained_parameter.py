@@ -7,14 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level
+from gradpath.findings.gradient_flow import has_run_loops, updated_by_hand
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.parameters import groups_of, ways_of
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import target_of
+from gradpath.findings.syntax import ancestry, statement_of
+from gradpath.fixes.untrained_fixes import built_later, given_too, of_original, registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Mutated, Named, Replaced, Site, Stepped, Trace
-from gradpath.rules.forgotten_groups import Forgotten, appending, forgotten
-from gradpath.rules.free_leaves import Free, free
-from gradpath.rules.gradient_flow import has_run_loops, updated_by_hand
-from gradpath.rules.graphs import reached_leaves
-from gradpath.rules.hidden_modules import hidden, made_in_forward
-from gradpath.rules.left_out import (
+from gradpath.rules.ownership.forgotten_groups import Forgotten, appending, forgotten
+from gradpath.rules.ownership.free_leaves import Free, free
+from gradpath.rules.ownership.hidden_modules import hidden, made_in_forward
+from gradpath.rules.ownership.left_out import (
     Copied,
     GivenTwice,
     LeftOut,
@@ -33,13 +38,8 @@ from gradpath.rules.left_out import (
     unheld,
     unregistered,
 )
-from gradpath.rules.loose_tensors import loose
-from gradpath.rules.parameters import groups_of, ways_of
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import target_of
-from gradpath.rules.syntax import ancestry, statement_of
-from gradpath.rules.thawed import Thawed, thawed
-from gradpath.rules.untrained_fixes import built_later, given_too, of_original, registered
+from gradpath.rules.ownership.loose_tensors import loose
+from gradpath.rules.ownership.thawed import Thawed, thawed
 from gradpath.source.index import has_several
 from gradpath.support.fast_dataclasses import dataclass, replace
 

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, has_run_loops
+from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.stories import same_activation
+from gradpath.findings.syntax import LOOPS, Definition, ancestry, block_of, call_of, function_of, statement_of, tests_of
+from gradpath.fixes import edits
+from gradpath.fixes.moving import moved_after, moved_before, removed
 from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Lent, Site, Stepped, Trace, iterations_between
 from gradpath.repairs import Repair, Way
-from gradpath.rules import edits
-from gradpath.rules.gradient_flow import Effect, Entry, flow_of, has_run_loops
-from gradpath.rules.moving import moved_after, moved_before, removed
-from gradpath.rules.never_stepped import (
+from gradpath.rules.loops.never_stepped import (
     NeverStepped,
     looks_at_gradients,
     never_stepped,
@@ -20,9 +23,6 @@ from gradpath.rules.never_stepped import (
     stepping_as_well,
     stepping_instead,
 )
-from gradpath.rules.report import Report, Rule, Source, Step
-from gradpath.rules.stories import same_activation
-from gradpath.rules.syntax import LOOPS, Definition, ancestry, block_of, call_of, function_of, statement_of, tests_of
 from gradpath.source.index import holds, inside, variables
 from gradpath.support.fast_dataclasses import dataclass
 

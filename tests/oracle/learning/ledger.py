@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 
 from gradpath.analysis.check import STEPS, check
 from gradpath.autograd.tensor import PRESUMED, Tensor
+from gradpath.findings.graphs import moved_leaves, reached_leaves
+from gradpath.findings.report import Source
+from gradpath.findings.unreached import unreached
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.run import make_machine, run_module
 from gradpath.interpreter.trace import BackwardRan, Stepped, Trace
 from gradpath.interpreter.values import Arguments, NativeFunction, Value
 from gradpath.overlays import Overlays
-from gradpath.overlays.tensor_value import TensorValue
-from gradpath.rules.graphs import moved_leaves, reached_leaves
-from gradpath.rules.report import Source
-from gradpath.rules.unreached import unreached
+from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.rules.untrained_parameter import untrained
 from gradpath.source.document import Document
 

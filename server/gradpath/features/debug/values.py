@@ -19,7 +19,7 @@ from gradpath.interpreter.origins import (
     sources_of,
 )
 from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Function, Instance, Object, Unknown
-from gradpath.overlays.roles import role_of
+from gradpath.overlays.presumed.roles import role_of
 
 _LINKS = 4
 """The most links of a chain of origins that are shown."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gradpath.rules.parameters import widest
+from gradpath.findings.parameters import widest
 from gradpath.support.fast_dataclasses import dataclass
 
 

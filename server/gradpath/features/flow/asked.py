@@ -10,9 +10,9 @@ from gradpath.features.flow import Flow
 from gradpath.features.flow.answers import Answer, answers_to, begins, told
 from gradpath.features.flow.find import flows_of
 from gradpath.features.life import Story, name_at
+from gradpath.findings.gradient_flow import optimizer_name
+from gradpath.findings.report import Source
 from gradpath.interpreter.trace import Bound, Named, Stepped
-from gradpath.rules.gradient_flow import optimizer_name
-from gradpath.rules.report import Source
 
 
 def is_of_training(analysis: Analysis, position: Position) -> str:

@@ -9,11 +9,11 @@ from gradpath.analysis.check import Analysis, Walk
 from gradpath.autograd.tensor import UNSEEN
 from gradpath.features.flow import Arrival, Call, Cell, Flow, Parameter, Reason, Why
 from gradpath.features.flow.observed import Key, Observed, best, observe
+from gradpath.findings.gradient_flow import optimizer_name
+from gradpath.findings.report import Source
+from gradpath.findings.syntax import statement_of
 from gradpath.interpreter.trace import Decision, Site, Stepped, Trace
 from gradpath.interpreter.values import Unknown
-from gradpath.rules.gradient_flow import optimizer_name
-from gradpath.rules.report import Source
-from gradpath.rules.syntax import statement_of
 from gradpath.support.fast_dataclasses import replace
 
 Calls = Mapping[Key, Site]

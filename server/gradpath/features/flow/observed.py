@@ -9,6 +9,15 @@ from gradpath.autograd.grounds import of_way
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
 from gradpath.features.flow import Arrival, Cell, Reason, Use, Why
+from gradpath.findings import cuts
+from gradpath.findings.gradient_flow import is_harmless, is_whole, updated_by_hand
+from gradpath.findings.graphs import moved_leaves, reached_leaves
+from gradpath.findings.learning import Severed, Ways, learners, ways_in
+from gradpath.findings.parameters import containers, holders
+from gradpath.findings.report import Source
+from gradpath.findings.stories import bindings, name_of, target_of
+from gradpath.findings.syntax import statement_of
+from gradpath.findings.unreached import Place, places_of
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import (
     BackwardRan,
@@ -23,15 +32,6 @@ from gradpath.interpreter.trace import (
     Trace,
 )
 from gradpath.interpreter.values import Unknown
-from gradpath.rules import cuts
-from gradpath.rules.gradient_flow import is_harmless, is_whole, updated_by_hand
-from gradpath.rules.graphs import moved_leaves, reached_leaves
-from gradpath.rules.learning import Severed, Ways, learners, ways_in
-from gradpath.rules.parameters import containers, holders
-from gradpath.rules.report import Source
-from gradpath.rules.stories import bindings, name_of, target_of
-from gradpath.rules.syntax import statement_of
-from gradpath.rules.unreached import Place, places_of
 from gradpath.support.fast_dataclasses import dataclass, field, replace
 
 Key = tuple[ast.AST, ...]

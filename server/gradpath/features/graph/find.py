@@ -10,9 +10,9 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.features.graph import Arrow, Kind, Picture, Vertex
 from gradpath.features.graph.moment import Moment, name_of_saved
 from gradpath.features.graph.wording import short
+from gradpath.findings.parameters import holders
+from gradpath.findings.report import Source
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, ReadOut, Site, Trace, iterations_between
-from gradpath.rules.parameters import holders
-from gradpath.rules.report import Source
 from gradpath.source.cells import CellsDocument, lines_in_cells
 from gradpath.support.fast_dataclasses import replace
 

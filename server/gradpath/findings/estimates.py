@@ -1,0 +1,161 @@
+"""Sums that lend one value the gradient of another, and lend none: straight-through estimates the wrong way round.
+
+`x + (q - x).detach()` has the value of `q` and the gradient of `x`. The detached parts count in the value alone, and
+what is added and subtracted again counts in neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from enum import Enum
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.findings.graphs import is_sum, moves_any, nodes_of
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import name_of, short_operation
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.support.fast_dataclasses import dataclass, field
+
+_SIGNS = {"add": (1, 1), "add_": (1, 1), "sub": (1, -1), "sub_": (1, -1)}
+"""The signs of the two operands of an operation."""
+
+_DEPTH = 12
+"""Sums of sums that are looked at."""
+
+
+@dataclass(slots=True, eq=False)
+class _Parts:
+    """The values that a sum consists of, and how often each counts in its value and in its gradient."""
+
+    of: dict[int, Tensor] = field(default_factory=dict)
+    value: dict[int, int] = field(default_factory=dict)
+    gradient: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What a fault gives, its label, and the way out."""
+
+    outcome: str
+    label: str
+    help: str
+
+
+_RIGHT_WAY = "the way round that works: `x + (q - x).detach()` has the value of `q` and the gradient of `x`"
+
+
+class Fault(Enum):
+    """What is wrong with a sum: what it hands on is lost, is that of a constant, or has the wrong sign."""
+
+    CANCELLED = _Words(
+        "no gradient",
+        "what is added and subtracted again: the gradients cancel",
+        "detach what is to count in the value alone: `x - q.detach()`, or `x + (q - x).detach()` to lend a gradient",
+    )
+    SWAPPED = _Words("no gradient", "has the gradient of the part that is constant", _RIGHT_WAY)
+    REVERSED = _Words("its gradient with the wrong sign", "what is subtracted counts in the gradient alone", _RIGHT_WAY)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """A sum at `site` through which a backward gives `missed` nothing, or its gradient with the wrong sign.
+
+    `rest` are its other parts.
+    """
+
+    site: Site
+    missed: Tensor
+    fault: Fault
+    rest: tuple[Tensor, ...]
+    ran: BackwardRan
+
+
+def estimates(trace: Trace, ran: BackwardRan) -> list[Estimate]:
+    """The sums of one backward that were meant to hand a gradient on, and do not."""
+    known = trace.once(_known)
+    if id(ran) not in known:
+        known[id(ran)] = list(_estimates(trace, ran))
+    return known[id(ran)]
+
+
+def _known(trace: Trace) -> dict[int, list[Estimate]]:
+    return {}
+
+
+def _estimates(trace: Trace, ran: BackwardRan) -> Iterator[Estimate]:
+    executed = set(ran.executed)
+    dead: set[Tensor] = set()
+    for event in trace.of(Built):
+        if event.node not in executed or not is_sum(event.node):
+            continue
+        for made in event.node.outputs:
+            parts = _Parts()
+            _take_apart(made, parts, 1, dead, live=True, depth=_DEPTH)
+            found = _missed(parts, dead) if len(parts.of) > 1 else None
+            if found is not None:
+                dead.add(made)
+                rest = tuple(each for each in parts.of.values() if each is not found[0])
+                yield Estimate(event.site, *found, rest, ran)
+
+
+def _take_apart(tensor: Tensor, parts: _Parts, sign: int, dead: Set[Tensor], *, live: bool, depth: int) -> None:
+    cut = tensor.cut
+    if cut is not None and cut.source is not None and short_operation(cut.how) in ("detach", "data"):
+        _take_apart(cut.source, parts, sign, dead, live=False, depth=depth)
+        return
+    signs = None if tensor in dead else _SIGNS.get(short_operation(tensor.operation))
+    if signs is not None and len(tensor.maker) == 2 and depth:
+        for operand, own in zip(tensor.maker, signs, strict=True):
+            _take_apart(operand, parts, sign * own, dead, live=live, depth=depth - 1)
+        return
+    key = id(tensor)
+    parts.of[key] = tensor
+    parts.value[key] = parts.value.get(key, 0) + sign
+    if live:
+        parts.gradient[key] = parts.gradient.get(key, 0) + sign
+
+
+def _moves(tensor: Tensor, dead: Set[Tensor]) -> bool:
+    """True if a gradient at a tensor teaches something, as far as no sum before has kept it from all."""
+    leaf = tensor.node is None and tensor.requires_grad
+    return tensor not in dead and (tensor.is_open or leaf or any(map(moves_any, nodes_of([tensor]))))
+
+
+def _missed(parts: _Parts, dead: Set[Tensor]) -> tuple[Tensor, Fault] | None:
+    """The part that a gradient should reach and does not, or reaches with the wrong sign, if there is one."""
+    moving = [key for key, each in parts.of.items() if _moves(each, dead)]
+    taught = [key for key in moving if parts.gradient.get(key, 0) != 0]
+    rest = [each for key, each in parts.of.items() if key not in moving]
+    if not moving or any(each.is_open or each in dead for each in parts.of.values()):
+        return None
+    if not taught:
+        if any(key in parts.gradient for key in moving):
+            return parts.of[moving[0]], Fault.CANCELLED
+        return (parts.of[moving[0]], Fault.SWAPPED) if 0 in parts.value.values() else None
+    first = parts.of[taught[0]]
+    lends = len(moving) == 1 and parts.value[taught[0]] == 0 and parts.gradient[taught[0]] < 0
+    return (first, Fault.REVERSED) if lends and any(_is_made_of(each, first) for each in rest) else None
+
+
+def estimate_with(trace: Trace, value: Tensor, ran: BackwardRan) -> Estimate | None:
+    """The sum of one backward in which a value, or what was computed from it, takes the place of the gradient."""
+    found = (each for each in estimates(trace, ran) if each.fault is Fault.SWAPPED)
+    return next((each for each in found if any(part is value or _is_made_of(part, value) for part in each.rest)), None)
+
+
+def _is_made_of(tensor: Tensor, source: Tensor) -> bool:
+    return any(each is source for each in tensor.ancestors())
+
+
+def headline(source: Source, found: Estimate, what: str) -> str:
+    """What a sum does to the gradient of `what`."""
+    return f"`{source.short(found.site, limit=40)}` gives {what} {found.fault.value.outcome}"
+
+
+def report_estimate(rule: str, trace: Trace, source: Source, found: Estimate) -> Report:
+    """The report of such a sum."""
+    name = name_of(trace, source, found.missed, found.site)
+    what = f"`{name}`" if name else "what it was computed from"
+    words = found.fault.value
+    steps = (Step(found.site, words.label), Step(found.ran.site, f"gives {what} {words.outcome} through it"))
+    return Report(rule, found.site, headline(source, found, what), steps, help=words.help)

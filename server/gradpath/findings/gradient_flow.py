@@ -1,0 +1,217 @@
+"""Where gradients arrive, are used and are cleared along a path: what the rules about training loops look at."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+from enum import Enum
+
+from gradpath.autograd.errors import FaultKind
+from gradpath.autograd.tensor import Tensor
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.report import Source
+from gradpath.findings.stories import same_activation, short_operation
+from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Cleared,
+    Event,
+    GradientSet,
+    Lent,
+    Mutated,
+    Replaced,
+    Site,
+    Stepped,
+    Trace,
+)
+from gradpath.source.index import contents
+from gradpath.support.fast_dataclasses import dataclass
+
+_HARMLESS = (
+    "torch.",
+    "print",
+    "tqdm",
+    "wandb.",
+    "len",
+    "logging.",
+    "logger.",
+    "os.",
+    "sys.",
+    "time.",
+    "json.",
+    "math.",
+)
+"""Prefixes of unknown callees that certainly leave gradients alone."""
+
+
+_KEEPING = frozenset({"clip", "clamp", "clamp_", "div_"})
+"""Operations on a gradient that keep its meaning."""
+
+
+class Effect(Enum):
+    """The effect of an event on the gradient of a tensor."""
+
+    ARRIVES = "arrives"
+    USED = "used"
+    CLEARED = "cleared"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event that affects gradients: those of `tensors` (by identity), or all where that is None."""
+
+    event: Event
+    effect: Effect
+    tensors: frozenset[int] | None
+
+    def concerns(self, tensor: Tensor) -> bool:
+        """True if the gradient of `tensor` is among them."""
+        return self.tensors is None or id(tensor) in self.tensors
+
+    def concerns_any(self, tensors: Collection[int]) -> bool:
+        """The same for any of several, given by identity."""
+        return bool(tensors) if self.tensors is None else not self.tensors.isdisjoint(tensors)
+
+
+def flow_of(trace: Trace) -> list[Entry]:
+    """The events that affect gradients on a path, in order."""
+    return trace.once(_flow)
+
+
+def _flow(trace: Trace) -> list[Entry]:
+    cleared = {event.site for event in trace.of(Cleared)}
+    return [
+        entry
+        for event in trace.events
+        if type(event) in _TELLING and not _is_part_of(event, cleared)
+        for entry in _entries(trace, event)
+    ]
+
+
+def _is_part_of(event: Event, cleared: Collection[Site]) -> bool:
+    """True if a write is that of `zero_grad(set_to_none=False)`, which has an event of its own."""
+    return isinstance(event, Mutated) and event.write.operation == "torch.Tensor.zero_" and event.site in cleared
+
+
+_TELLING = frozenset({BackwardRan, Stepped, Cleared, GradientSet, Mutated, Replaced, Lent})
+
+
+def _entries(trace: Trace, event: Event) -> Iterator[Entry]:
+    match event:
+        case BackwardRan() if event.call.accumulates:
+            if all(not root.is_open for root in event.call.roots):
+                yield Entry(event, Effect.ARRIVES, frozenset(id(leaf) for leaf in reached_leaves(event)))
+            else:
+                yield Entry(event, Effect.UNKNOWN, None)
+        case Stepped():
+            yield Entry(event, Effect.USED, frozenset(id(tensor) for tensor in event.updated))
+        case Cleared():
+            yield Entry(event, Effect.CLEARED, frozenset(id(tensor) for tensor in event.tensors))
+            if not event.known:
+                yield Entry(event, Effect.UNKNOWN, None)
+        case GradientSet():
+            yield Entry(event, Effect.UNKNOWN, frozenset((id(event.tensor),)))
+        case Mutated() if short_operation(event.write.operation) not in _KEEPING and _is_gradient(event.tensor):
+            owner = _zeroed(trace, event)
+            known = None if owner is None else frozenset((id(owner),))
+            yield Entry(event, Effect.UNKNOWN if owner is None else Effect.CLEARED, known)
+        case Mutated() | Replaced():
+            leaf = updated_by_hand(trace, event)
+            if leaf is not None:
+                yield Entry(event, Effect.USED, frozenset((id(leaf),)))
+        case Lent() if not is_harmless(event):
+            yield Entry(event, Effect.UNKNOWN, None)
+        case _:
+            return
+
+
+def is_harmless(event: Lent) -> bool:
+    """True if the unseen callee certainly leaves gradients alone."""
+    return event.name.startswith(_HARMLESS)
+
+
+def updated_by_hand(trace: Trace, event: Mutated | Replaced) -> Tensor | None:
+    """The leaf that a write moves by its gradient, as `w -= 0.1 * w.grad` and `w.data.sub_(0.1 * w.grad)` do."""
+    tensor = event.tensor
+    cut = tensor.cut
+    if cut is not None and cut.source is not None and short_operation(cut.how) in ("data", "detach"):
+        tensor = cut.source
+    if not tensor.flag or tensor.node is not None:
+        return None
+    return tensor if gradient_read(trace, event) is not None else None
+
+
+def gradient_read(trace: Trace, event: Mutated | Replaced) -> ast.Attribute | None:
+    """Where the statement of a write reads a `.grad`."""
+    known = trace.once(_gradients_read)
+    node = event.site.node
+    if node not in known:
+        written = statement_of(trace, node) if isinstance(event, Replaced) else node
+        inside = contents(written).attributes if written is not None else ()
+        known[node] = next((each for each in inside if each.attr == "grad"), None)
+    return known[node]
+
+
+def _gradients_read(trace: Trace) -> dict[ast.AST, ast.Attribute | None]:
+    return {}
+
+
+def _is_gradient(tensor: Tensor) -> bool:
+    """True if a tensor is a gradient, or `.data` or a view of one."""
+    return _gradient_behind(tensor).operation == "gradient"
+
+
+def _gradient_behind(tensor: Tensor) -> Tensor:
+    seen = 0
+    while tensor.operation != "gradient" and len(tensor.maker) == 1 and seen < 4:
+        tensor, seen = tensor.maker[0], seen + 1
+    return tensor
+
+
+def _zeroed(trace: Trace, event: Mutated) -> Tensor | None:
+    """The leaf whose whole gradient a write makes zeros: `w.grad.zero_()`, `w.grad.data.zero_()`."""
+    gradient = event.tensor
+    if short_operation(event.write.operation) != "zero_":
+        return None
+    while short_operation(gradient.operation) in ("data", "detach") and gradient.maker:
+        gradient = gradient.maker[0]
+    leaves = (leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run))
+    return next((leaf for leaf in leaves if leaf.grad is gradient), None)
+
+
+def is_whole(trace: Trace) -> bool:
+    """True if a path ran to its end, so that what it does not show does not happen on it."""
+    return trace.is_complete and not trace.failures()
+
+
+def has_run_loops(trace: Trace) -> bool:
+    """True if a path ran its loops to their end: it is whole, or what it raises after them is not about its graphs."""
+    return trace.is_complete and all(
+        not failure.site.loops and (failure.error is None or failure.error.kind is FaultKind.NUMPY)
+        for failure in trace.failures()
+    )
+
+
+def optimizer_name(trace: Trace, source: Source, step: Site, near: Site) -> str | None:
+    """The optimizer of `optimizer.step()` or `scaler.step(optimizer)` as the function of `near` calls it."""
+    call = call_of(trace, step.node)
+    around = ancestry(trace, near.node)
+    owner = function_of(trace, step.node)
+    closure = function_of(trace, near.node) is not None and (owner is None or owner in around)
+    if call is None or not (same_activation(step, near) or closure):
+        return None
+    if closure and not same_activation(step, near):
+        return source.text(step, call.func.value) if isinstance(call.func, ast.Attribute) else None
+    if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute)) and not _is_closure(trace, call.args[0]):
+        return source.text(step, call.args[0])
+    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Name, ast.Attribute)):
+        return source.text(step, call.func.value)
+    return None
+
+
+def _is_closure(trace: Trace, argument: ast.expr) -> bool:
+    """True if the argument of `step` is a function of the program, as in `optimizer.step(closure)`."""
+    return isinstance(argument, ast.Name) and any(
+        isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each.name == argument.id for each in trace.visits
+    )

@@ -1,0 +1,144 @@
+"""Leaves that lost their place to a tensor computed from them: `w = w - lr * w.grad`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.findings.report import Source
+from gradpath.findings.stories import target_of
+from gradpath.findings.syntax import ancestry, function_of, statement_of
+from gradpath.interpreter.trace import Bound, Held, Site, Trace
+from gradpath.source.index import contents, inside, names_of
+
+_ARITHMETIC = frozenset({"add", "addcdiv", "addcmul", "clamp", "div", "lerp", "mul", "sub"})
+"""Methods and functions that compute with tensors as operators do."""
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+
+
+def rebound_behind(trace: Trace, source: Source, root: Tensor) -> tuple[Bound, Tensor] | None:
+    """Why `root` has no graph, where a leaf was rebound: the assignment, and what it put in the leaf's place."""
+    for tensor in (root, *root.ancestors()):
+        found = rebinding_of(trace, source, tensor) if tensor.node is None else None
+        if found is not None:
+            return found[0], tensor
+    return None
+
+
+def rebinding_of(trace: Trace, source: Source, tensor: Tensor) -> tuple[Bound, Tensor] | None:
+    """The assignment that put `tensor` in the place of a leaf that it was computed from, and that leaf."""
+    leaves: dict[tuple[str, int], Tensor] = {}
+    for event in trace.events:
+        if not isinstance(event, Bound):
+            continue
+        name = target_of(source, event)
+        values = event.value.tensors if isinstance(event.value, Held) else (event.tensor,)
+        for place, value in enumerate(values):
+            if not isinstance(value, Tensor):
+                continue
+            leaf = leaves.get((name, place))
+            is_leaf = value.flag and value.node is None
+            cut = value.cut is not None and value.cut.how not in ("no_grad", "inference_mode")
+            replaces = leaf is not None and any(each is leaf for each in value.ancestors())
+            if leaf is not None and value is tensor and replaces and not is_leaf and not cut:
+                return event, leaf
+            if is_leaf and value.cut is None and value.base is None:
+                leaves[name, place] = value
+    return None
+
+
+def lost_updates(trace: Trace) -> Iterator[tuple[Bound, ast.Assign]]:
+    """Assignments of arithmetic with a leaf to the variable of the loop that has given the leaf, which nothing reads.
+
+    The leaf stays as it is: `for p in model.parameters(): p = p - lr * p.grad`.
+    """
+    leaves: dict[tuple[str, Site | None], bool] = {}
+    known: dict[ast.AST, ast.Assign | None] = {}
+    for event in trace.of(Bound):
+        key = event.name, event.site.caller
+        was_leaf, leaves[key] = leaves.get(key, False), event.is_leaf or _is_of_parameters(trace, event)
+        if not was_leaf or event.site.node in known:
+            continue
+        statement = statement_of(trace, event.site.node)
+        lost = statement if isinstance(statement, ast.Assign) and _is_lost(trace, statement, event.name) else None
+        known[event.site.node] = lost
+        if lost is not None:
+            yield event, lost
+
+
+def _is_of_parameters(trace: Trace, event: Bound) -> bool:
+    """True if a loop over `parameters()`, alone or among others, gives a variable its value: it may be frozen."""
+    loop = trace.loops.get(event.site.loops[-1][0]) if event.site.loops else None
+    if not isinstance(loop, ast.For | ast.AsyncFor):
+        return False
+    todo: list[tuple[ast.expr, ast.expr]] = [(loop.target, loop.iter)]
+    while todo:
+        match todo.pop():
+            case ast.Name(id=name), ast.Call(func=ast.Attribute(attr="parameters")) if name == event.name:
+                return event.site.node in (loop, loop.target)
+            case ast.Name(id=name), ast.Call(func=ast.Attribute(attr="values", value=state)) if name == event.name:
+                return event.site.node in (loop, loop.target) and _is_state(state)
+            case ast.Tuple(elts=[_, target]), ast.Call(func=ast.Attribute(attr="named_parameters") as func):
+                todo.append((target, ast.Call(ast.Attribute(func.value, "parameters"), [], [])))
+            case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=given):
+                todo += zip(targets, given, strict=False)
+            case ast.Tuple(elts=[_, target]), ast.Call(func=ast.Name(id="enumerate"), args=[given, *_]):
+                todo.append((target, given))
+            case _:
+                pass
+    return False
+
+
+def _is_state(node: ast.expr) -> bool:
+    """True if an expression is the state dict of something."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict"
+
+
+def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
+    """True if `name = name - ...` is in a loop over `name`, and `name` is not read before the next iteration."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=target)], value=ast.BinOp() | ast.Call() as value) if target == name:
+            if not _is_operand(name, value):
+                return False
+        case _:
+            return False
+    around = reversed(ancestry(trace, statement))
+    loop = next((each for each in around if isinstance(each, (ast.For, ast.AsyncFor, ast.While))), None)
+    if loop is None or name not in _given_by(loop):
+        return False
+    last = statement.end_lineno or statement.lineno
+    body = function_of(trace, statement) or trace.entry
+    loops: list[ast.stmt | ast.expr] = [*inside(body, ast.For, ast.AsyncFor), *inside(body, *_COMPREHENSIONS)]
+    others = [each for each in loops if each.lineno > last and name in _given_by(each)]
+    elsewhere = {part for other in others for part in contents(other).names}
+    reads = (each for each in contents(body).names if each.id == name and isinstance(each.ctx, ast.Load))
+    return not any(each.lineno > last and each not in elsewhere for each in reads)
+
+
+def _is_operand(name: str, value: ast.expr) -> bool:
+    """True if a variable, or its data, is an operand of arithmetic."""
+    match value:
+        case ast.Name(id=read):
+            return read == name
+        case ast.Attribute(value=ast.Name(id=read), attr="data"):
+            return read == name
+        case ast.BinOp(left=left, right=right):
+            return _is_operand(name, left) or _is_operand(name, right)
+        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=given) if method in _ARITHMETIC:
+            return any(_is_operand(name, each) for each in (owner, *given))
+        case _:
+            return False
+
+
+def _given_by(node: ast.AST) -> set[str]:
+    """The variables that a loop or a comprehension binds again for each item."""
+    match node:
+        case ast.For(target=target) | ast.AsyncFor(target=target):
+            targets = [target]
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            targets = [each.target for each in node.generators]
+        case _:
+            targets = []
+    return {name for target in targets for name in names_of(target)}

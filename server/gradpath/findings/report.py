@@ -1,0 +1,117 @@
+"""The findings of rules: reports in terms of sites, before they become `Diagnostic`s."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from gradpath.diagnostic import Advice, Fix, Level
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.source.document import Document
+from gradpath.support.fast_dataclasses import dataclass
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a story: where, and what happened there, in at most ten words."""
+
+    site: Site
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A fault on one path.
+
+    `at` carries the squiggle; `steps` are in execution order, `at` among them. `raised_at` is where PyTorch raises,
+    None where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths
+    pass `at` and `raised_at`. A `silent` fault raises nothing, though others of its rule do. `about` identifies
+    its subject in a form that is the same on all paths. A `help` without a fix of its own describes the first of the
+    `fixes`; where `why` says what speaks for each of them, it is for where there are none.
+    """
+
+    rule: str
+    at: Site
+    headline: str
+    steps: tuple[Step, ...]
+    raised_at: Site | None = None
+    pytorch: str | None = None
+    help: str | Advice = ""
+    alternatives: tuple[str | Advice, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    why: Callable[[Fix], str] | None = None
+    silent: bool = False
+    about: tuple[object, ...] = ()
+
+    def advice(self) -> tuple[Advice, ...]:
+        """The lines of advice, the help first, each with what it stands on."""
+        why = self.why
+        told = () if why is None else tuple(Advice(why(fix), fix) for fix in self.fixes)
+        first = next(iter(self.fixes), None)
+        help = self.help if isinstance(self.help, Advice) else Advice(self.help, first)
+        others = (each if isinstance(each, Advice) else Advice(each) for each in self.alternatives)
+        return (*(told or (help,)), *others)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the catalogue; `find` reads a trace, never the tree.
+
+    `denied` says, for a silent rule, whether a path shows that a report of another path is wrong. So does any path
+    that passes the same places without the fault, unless the fault is `lasting`: then no path speaks against it.
+
+    `raises` are expressions for the messages of the exceptions that its faults may end in. The other fields say what a
+    fix may lead to: `idle` marks a rule for programs that run and do not train, where no fix may lead; `leftover` one
+    for what a fix leaves without a use, which goes with the fix; `uncovered_by` is the family whose fixes uncover its
+    faults. `of_losses` marks a rule that judges what a loss is meant to train: a result is not known to be one.
+    """
+
+    id: str
+    family: str
+    level: Level
+    summary: str
+    pytorch: str | None
+    find: Callable[[Trace, Source], Iterator[Report]]
+    denied: Callable[[Trace, Report], bool] | None = None
+    lasting: bool = False
+    raises: tuple[str, ...] = ()
+    idle: bool = False
+    leftover: bool = False
+    uncovered_by: str = ""
+    of_losses: bool = False
+
+    @property
+    def page(self) -> str:
+        """The Markdown page beside the module of the rule; empty where there is none."""
+        page = Path(__file__).parents[1] / "rules" / f"{self.id.replace('-', '_')}.md"
+        return page.read_text(encoding="utf-8") if page.is_file() else ""
+
+
+class Source:
+    """The texts of sites: documents by path; a rule `proposes` fixes only if they are asked for."""
+
+    def __init__(self, documents: dict[str, Document], *, proposes: bool = True) -> None:
+        self.documents, self.proposes = documents, proposes
+
+    def proposed(self, lines: Iterable[T]) -> tuple[T, ...]:
+        """The fixes, or the advice, if they are asked for: while somebody types nothing of them is worked out."""
+        return tuple(lines) if self.proposes else ()
+
+    def document(self, site: Site) -> Document:
+        """The document that contains `site`."""
+        return self.documents[site.path]
+
+    def text(self, site: Site, node: ast.AST | None = None) -> str:
+        """The source of a node (the site's own unless another is given), on one line."""
+        document = self.document(site)
+        text = document.slice(document.range_of(site.node if node is None else node))
+        return " ".join(text.split())
+
+    def short(self, site: Site, node: ast.AST | None = None, limit: int = 40) -> str:
+        """The same, cut to `limit` characters."""
+        text = self.text(site, node)
+        return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

@@ -1,0 +1,299 @@
+"""Parameters that no loss reaches by a slip: the cuts on the ways from them that were not made on purpose."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence, Set
+
+from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
+from gradpath.findings import cuts
+from gradpath.findings.estimates import Estimate, estimate_with
+from gradpath.findings.gradient_flow import is_harmless, is_whole, optimizer_name
+from gradpath.findings.graphs import moved_leaves
+from gradpath.findings.learning import Learner, Severed, has_strangers, learners, ways_of
+from gradpath.findings.parameters import held
+from gradpath.findings.report import Source
+from gradpath.findings.rewrapping import rewrappings
+from gradpath.findings.stories import lifted, short_operation
+from gradpath.findings.syntax import Definition, ancestry
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Bound,
+    Flagged,
+    GradientSet,
+    Lent,
+    Mutated,
+    Replaced,
+    Site,
+    Stepped,
+    Trace,
+    iterations_between,
+)
+from gradpath.source.index import inside, methods_called
+from gradpath.source.parse import parse
+from gradpath.support.fast_dataclasses import dataclass
+
+_OFF = ("no_grad", "inference_mode")
+
+_KEEPING = frozenset({"step", "clamp_", "clamp_min_", "clamp_max_", "clip_", "renorm_"})
+"""Writes after which a parameter is what its gradients have made of it, within bounds."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where a person cuts: the cut itself, or the call in a block in which gradients are off.
+
+    Zeros come from an `estimate` where one should have handed a gradient on.
+    """
+
+    site: Site
+    severed: Severed
+    estimate: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unreached:
+    """Parameters that are cut off from every loss at the same places, and a step that has them."""
+
+    parameters: tuple[Tensor, ...]
+    places: tuple[Place, ...]
+    step: Stepped
+
+
+def unreached(trace: Trace, source: Source) -> list[Unreached]:
+    """The parameters of a path that get no gradient although a back-propagated loss depends on their values."""
+    known = trace.once(_known)
+    if not known:
+        found = (each for each in _unreached(trace, source) if not _is_of_another_optimizer(trace, each))
+        known.append([each for each in found if not _may_train_elsewhere(trace, source, each.step)])
+    return known[0]
+
+
+def _known(trace: Trace) -> list[list[Unreached]]:
+    return []
+
+
+def key_of(tensor: Tensor) -> object:
+    """The identity of a parameter across paths: where it was made, in which rounds, called from where, and its name.
+
+    The weight and the bias of a layer are made in the same place: they have different numbers of dimensions.
+    """
+    made = tensor.origin if isinstance(tensor.origin, Site) and tensor.operation != UNSEEN else None
+    dimensions = None if tensor.shape is None else len(tensor.shape)
+    places = () if made is None else tuple((each.node, *(turn for _, turn in each.loops)) for each in made.frames())
+    return (tensor.label, places, dimensions)
+
+
+def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
+    runs = trace.of(BackwardRan)
+    left = [each for each in learners(trace).values() if each.stepped and not each.given]
+    if not left or not is_whole(trace) or not _is_seen_through(trace, runs):
+        return
+    reached = {id(leaf.storage) for run in runs for leaf in moved_leaves(run)}
+    kept = held(trace) | {id(event.tensor) for event in trace.of(Bound)}
+    changed = _changed_by_hand(trace, runs)
+    together: dict[tuple[int, ...], tuple[list[Tensor], tuple[Place, ...], Stepped]] = {}
+    for learner in left:
+        tensor = learner.tensor
+        if not tensor.flag or id(tensor.storage) in reached | changed:
+            continue
+        if tensor.operation != UNSEEN and id(tensor) not in kept:
+            continue  # The program has put another one in its place.
+        ways = ways_of(trace, tensor)
+        severed = [each for each in ways.cuts if not is_of_another_time(each)]
+        if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
+            continue
+        if _may_be_left_out(trace, learner) and any(_may_freeze(each.cause) for each in severed):
+            continue  # The optimizer's maker may have left out what is cut off here.
+        zeros = [each for each in severed if each.cause.how == cuts.STEP]
+        places = places_of(trace, source, zeros or severed)  # Where zeros arrive, a gradient was wanted.
+        same = tuple(sorted(places))
+        together.setdefault(same, ([], tuple(places.values()), learner.stepped[-1]))[0].append(tensor)
+    for tensors, found, step in together.values():
+        yield Unreached(tuple(tensors), found, step)
+
+
+def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
+    """True if an unseen optimizer need not have a parameter: one that is seen, or one beside others that learn.
+
+    Whose flag the program sets is meant to learn.
+    """
+    if not all(any(one is learner.tensor for one in step.unseen) for step in learner.stepped):
+        return False
+    if learner.tensor.operation != UNSEEN:
+        return True
+    steppers = {id(step.optimizer) for step in learner.stepped}
+    if not steppers.isdisjoint(id(given.optimizer) for given in trace.of(Given)):
+        return False
+    others = (each for each in learners(trace).values() if each.given)
+    beside = any(steppers.issuperset(id(step.optimizer) for step in each.stepped) for each in others)
+    return beside and all(event.tensor is not learner.tensor for event in trace.of(Flagged))
+
+
+def _may_freeze(cause: cuts.Cause) -> bool:
+    """True if programs cut like that to keep a part as it is: by a block without gradients, or by `detach()`."""
+    return cause.how in _OFF or short_operation(cause.how) in ("detach", "data")
+
+
+def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
+    """True if no other backward may have reached something: each root is known, and nothing was handed out."""
+    return (
+        all(not root.is_open and not _is_of_unseen(root) for run in runs for root in run.call.roots)
+        and not trace.of(GradientSet)
+        and all(is_harmless(event) for event in trace.of(Lent))
+        and not rewrappings(trace)
+    )
+
+
+def _is_of_unseen(root: Tensor) -> bool:
+    """True if a loss must have a graph, as a backward ran through it, and the graph is unknown."""
+    return root.node is not None and root.node.name == PRESUMED and not root.node.edges
+
+
+def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
+    """The memory that something else than a step changes while it is trained, or that was frozen for a time.
+
+    A parameter that the call with the backward has made as well only gets its first values before the backward.
+    """
+    loops = {loop for run in runs for loop, _ in run.site.loops}
+    calls = {id(frame.caller) for run in runs for frame in run.site.frames() if frame.caller is not None}
+    found = {id(event.tensor.storage) for event in trace.of(Flagged) if not event.value}
+    began = False
+    for event in trace.among(Mutated, Replaced, BackwardRan):
+        began = began or isinstance(event, BackwardRan)
+        if not isinstance(event, (Mutated, Replaced)):
+            continue
+        if isinstance(event, Mutated) and short_operation(event.write.operation) in _KEEPING:
+            continue
+        cut = event.tensor.cut
+        kept = event.tensor if cut is None or cut.source is None else cut.source
+        in_loop = any(loop in loops for loop, _ in event.site.loops)
+        if in_loop or (_is_in(event.site, calls) and (began or not _is_in(kept.origin, calls))):
+            found.update((id(event.tensor.storage), id(kept.storage)))
+    return found
+
+
+def _is_in(site: object, calls: Set[int]) -> bool:
+    """True if a place is in one of some calls."""
+    return isinstance(site, Site) and any(id(frame.caller) in calls for frame in site.frames())
+
+
+def is_of_another_time(severed: Severed) -> bool:
+    """True if the value was taken in an earlier iteration, or before the loop: a carried state, or a fixed point."""
+    cut, ran = severed.site.loops, severed.ran.site.loops
+    if iterations_between(cut, ran) is not None or any(loop not in {number for number, _ in cut} for loop, _ in ran):
+        return True
+    return is_carried(severed.cause.tensor)
+
+
+def is_carried(value: Tensor) -> bool:
+    """True if the value that was cut off is of an earlier iteration: the start state of truncated training."""
+    cut = value.cut
+    made = None if cut is None or cut.source is None else cut.source.origin
+    if cut is None or not isinstance(made, Site) or not isinstance(cut.site, Site):
+        return False
+    return iterations_between(made.loops, cut.site.loops) is not None
+
+
+def is_on_purpose(trace: Trace, source: Source, severed: Severed) -> bool:
+    """True if a cut is a straight-through estimate, or one that the program makes by a setting."""
+    return is_straight_through(severed) or _is_by_setting(trace, source, severed)
+
+
+def _is_by_setting(trace: Trace, source: Source, severed: Severed) -> bool:
+    site = severed.site
+    if severed.cause.how in _OFF:
+        switch = cuts.switch_of(trace, source, severed.cause)
+        if switch is None and cuts.is_checkpoint(severed.cause):
+            return False
+        if switch is None or _is_chosen(switch.site.node):
+            return True
+        site = switch.site
+    inside = ancestry(trace, site.node)
+    return any(isinstance(each, ast.If) and not _is_main(each.test) for each in _of_function(inside))
+
+
+def _is_chosen(switch: ast.AST) -> bool:
+    """True if a switch of gradients depends on something: `torch.set_grad_enabled(tune)`."""
+    given = [*switch.args, *(each.value for each in switch.keywords)] if isinstance(switch, ast.Call) else []
+    return isinstance(switch, ast.IfExp) or any(not isinstance(each, ast.Constant) for each in given)
+
+
+def _of_function(around: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """The nodes around a node in its own function."""
+    for each in reversed(around):
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            return
+        yield each
+
+
+def _is_main(test: ast.expr) -> bool:
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def is_straight_through(severed: Severed) -> bool:
+    """True if a cut is the `(q - x).detach()` of `x + (q - x).detach()`, which lends `x` the value of `q`.
+
+    It is on purpose for `x`; what `q` alone is computed from learns nothing from it.
+    """
+    value, ran = severed.cause.tensor, severed.ran
+    cut = value.cut
+    if cut is None or cut.source is None or short_operation(cut.how) not in ("detach", "data"):
+        return False
+    difference = cut.source
+    if short_operation(difference.operation) not in ("sub", "rsub"):
+        return False
+    lenders = {id(each) for each in difference.maker}
+    # What was computed from the other side by a choice lends its value; the other way around nothing is lent.
+    live = {
+        id(each)
+        for each in difference.maker
+        if each.requires_grad and not any(id(one) in lenders for one in each.ancestors())
+    }
+    sums = (tensor for root in ran.call.roots for tensor in (root, *root.ancestors()) if value in tensor.maker)
+    return any(id(each) in live for tensor in sums for each in tensor.maker)
+
+
+def _is_of_another_optimizer(trace: Trace, found: Unreached) -> bool:
+    """True if an optimizer got the wrong model: that of the targets, while the one that gets gradients has none."""
+    own = {id(tensor) for tensor in found.parameters}
+    alone = found.step.known and all(id(tensor) in own for tensor in found.step.parameters)
+    off = all(place.severed.cause.how in _OFF for place in found.places)
+    return alone and off and bool(found.step.site.loops) and has_strangers(trace)
+
+
+def places_of(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[int, Place]:
+    """The cuts by the syntax node that carries them: all that happens in a block without gradients is one cut."""
+    found: dict[int, Place] = {}
+    for each in severed:
+        site = key = each.site
+        off = each.cause.how in _OFF
+        switch = cuts.switch_of(trace, source, each.cause) if off else None
+        checkpoint = cuts.checkpoint_of(each.cause) if off and switch is None else None
+        if switch is not None:
+            key = switch.site
+            site = lifted(site, each.ran.site if switch.block is None else switch.site)
+        elif checkpoint is not None:
+            site = key = checkpoint
+        estimate = estimate_with(trace, each.cause.tensor, each.ran) if each.cause.how == cuts.STEP else None
+        if estimate is not None:
+            site = key = estimate.site
+        found.setdefault(id(key.node), Place(site, each, estimate))
+    return found
+
+
+def _may_train_elsewhere(trace: Trace, source: Source, step: Stepped) -> bool:
+    """True if a function that does not run on this path back-propagates a loss for the same optimizer."""
+    tree = parse(source.document(step.site)).tree
+    optimizer = optimizer_name(trace, source, step.site, step.site)
+    ran = {getattr(node, "lineno", 0) for node in trace.visits}
+    functions: list[Definition] = [*inside(tree, ast.FunctionDef), *inside(tree, ast.AsyncFunctionDef)]
+    for function in functions:
+        if function.body[-1].lineno not in ran:
+            methods = [(owner, method) for owner, method, _ in methods_called(function)]
+            steps = [owner for owner, method in methods if method == "step"]
+            trains = any(method in ("backward", "manual_backward") for _, method in methods)
+            if trains and (not steps or optimizer in [ast.unparse(each) for each in steps]):
+                return True
+    return False

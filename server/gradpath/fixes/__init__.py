@@ -1,0 +1,1 @@
+"""Repairs: the edits of each transformation, the places where they are tried, and what a trial compares."""

@@ -1,0 +1,85 @@
+"""A copy where an operation saves, so that what it was made from may be written."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Fix, Safety
+from gradpath.findings.overwriting import Overwriting
+from gradpath.findings.report import Source
+from gradpath.findings.stories import name_of
+from gradpath.findings.syntax import ancestry, statement_of
+from gradpath.fixes import edits
+from gradpath.fixes.out_of_place import written_name
+from gradpath.interpreter.trace import Built, Site, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.source.index import holds
+
+
+def saved_copies(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
+    """`.clone()` where the operation saves: of its result, or of what it is given, each place in turn."""
+    if _may_be_saved_again(trace, found):
+        return
+    for site, node in _places(trace, source, found):
+        statement = statement_of(trace, node)
+        alone = isinstance(statement, ast.Expr) and statement.value is node
+        several = (
+            isinstance(statement, ast.Assign)
+            and statement.value is node
+            and isinstance(statement.targets[0], ast.Tuple)
+        )
+        if node is found.site.node or alone or several or _is_picked_from(trace, node):
+            continue
+        text = edits.followed(source.text(site, node), node, ".clone()")
+        repair = Repair(Way.SAVE_COPY, lines=(node.lineno,), text=text if len(text) <= 40 else "")
+        changes = edits.append(source.document(site), node, ".clone()")
+        yield Fix.by(repair, Safety.SAFE, changes, preferred=True)
+
+
+def _may_be_saved_again(trace: Trace, found: Overwriting) -> bool:
+    """True if another operation may have saved the same memory: with one copy the backward would perhaps still fail."""
+    return any(
+        tensor.storage is found.saved.storage
+        for event in trace.of(Built)
+        if event.node.behaviour is not None
+        for parameter in event.node.behaviour.maybe_saves
+        for tensor in event.inputs.get(parameter, ())
+    )
+
+
+def _is_picked_from(trace: Trace, node: ast.expr) -> bool:
+    """True if a call may give several values, one of which is picked: `gru(x)[0]`, `x.max(0).values`."""
+    around = ancestry(trace, node)
+    match around[-2] if len(around) > 1 and isinstance(node, ast.Call) else None:
+        case ast.Subscript() | ast.Attribute(attr="values" | "indices"):
+            return True
+        case _:
+            return False
+
+
+def _places(trace: Trace, source: Source, found: Overwriting) -> Iterator[tuple[Site, ast.expr]]:
+    site, saved, origin = found.saved_at, found.saved.tensor, found.saved.tensor.origin
+    if not isinstance(site, Site) or site.node is found.site.node or not isinstance(site.node, ast.expr):
+        return
+    if found.is_result:
+        if not found.node.name.endswith("_"):
+            yield site, site.node
+        return
+    if isinstance(origin, Site) and isinstance(origin.node, ast.expr) and found.written.base is not saved:
+        frame = next((each for each in site.frames() if holds(each.node, origin.node)), origin)
+        if isinstance(origin.node, ast.Subscript) or (found.written is not saved and origin.node is not site.node):
+            yield frame, origin.node
+            return
+    names = {name_of(trace, source, saved, site)} - {""}
+    names |= {written_name(trace, source, found.site)} if found.written is saved else set()
+    reads = [
+        each for each in ast.walk(site.node) if isinstance(each, ast.expr) and source.text(site, each) in names - {""}
+    ]
+    reads = [each for each in reads if not any(other is not each and holds(other, each) for other in reads)]
+    if isinstance(site.node, ast.Call) and not reads and saved.is_parameter:
+        reads = site.node.args[:1]
+    for read in reads if len(reads) == 1 else ():
+        around = ancestry(trace, read)
+        outer = around[-2] if len(around) > 1 else None
+        yield site, outer if isinstance(outer, ast.Subscript) and outer.value is read else read

@@ -1,0 +1,221 @@
+"""Ways to give a tensor back the graph that it was cut off from."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import REPARAMETRIZED
+from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
+from gradpath.findings.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
+from gradpath.findings.report import Source
+from gradpath.findings.stories import lifted
+from gradpath.findings.syntax import ancestry, function_of, statement_of
+from gradpath.fixes import edits
+from gradpath.fixes.moving import removed
+from gradpath.fixes.on_tensors import Rewriting, on_tensors
+from gradpath.fixes.requirement import required_earlier, thawed
+from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.repairs import Repair, Way
+
+_SMOOTH = ("sigmoid", "softmax")
+"""Functions whose result, a probability, can stand for the comparison or the choice that is made from it."""
+
+
+def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
+    """Fixes that take the cut away, for a failure at `near`, best first."""
+    site = cause.site
+    if site is None:
+        return
+    match cause.how, site.node:
+        case (("no_grad" | "inference_mode"), _):
+            yield from _reentrant(source, cause)
+            yield from _switched_on(trace, source, cause, near)
+        case "gradient", ast.Call() as call if not creates_graph(cause) and not _is_perhaps_freed(trace, cause):
+            own = isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
+            yield from _passing(
+                source, site, Repair(Way.CREATE, lines=(site.line,)), "create_graph", "True", safe=not own
+            )
+        case (("detach" | "detach_" | "data" | "not differentiable"), _) if _is_taken(cause, site.node):
+            yield from _dropped(trace, source, cause, site)
+        case "not differentiable", ast.Call(func=ast.Attribute() as name) if cause.detail == REPARAMETRIZED:
+            document = source.document(site)
+            end = document.range_of(name).end
+            edit = Edit(document.path, Range(Position(end.line, end.column - len(name.attr)), end), "rsample")
+            yield Fix.by(Repair(Way.DRAW, lines=(site.line,)), Safety.UNSAFE, (edit,))
+        case "not differentiable", _:
+            yield from _smooth(trace, source, cause)
+        case (("torch.tensor" | "Variable" | "item" | "float" | "numpy"), _):
+            yield from on_tensors(trace, source, cause)
+        case "late", _:
+            yield from required_earlier(trace, source, site)
+        case "frozen", ast.Call(func=ast.Attribute(attr="from_pretrained"), args=[_]):
+            yield from _passing(source, site, Repair(Way.NOT_FROZEN, lines=(site.line,)), "freeze", "False")
+        case "frozen", _:
+            yield from thawed(trace, source, near)
+
+
+def _passing(source: Source, site: Site, repair: Repair, name: str, value: str, *, safe: bool = True) -> Iterator[Fix]:
+    """A keyword argument with which a call keeps the graph."""
+    edit = edits.add_keyword(source.document(site), site.node, name, value) if isinstance(site.node, ast.Call) else None
+    if edit is not None:
+        yield Fix.by(repair, Safety.SAFE if safe else Safety.UNSAFE, (edit,), preferred=True)
+
+
+def _is_taken(cause: Cause, node: ast.AST) -> bool:
+    """True if the cut is a method or an attribute that can go: a cast, where it says nothing of another tensor."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name), args=args):
+            return cause.how != "not differentiable" or (name in CASTS | {"detach"} and not args)
+        case _:
+            return isinstance(node, ast.Attribute)
+
+
+def _dropped(trace: Trace, source: Source, cause: Cause, site: Site) -> Iterator[Fix]:
+    """`.detach()`, `.data` or a cast goes; the value is named where the line has several such cuts."""
+    node = site.node
+    written = Rewriting(trace, source.document(site), "stack")
+    read = node.func if isinstance(node, ast.Call) else node
+    if not isinstance(read, ast.Attribute) or not written.takes_from(node):
+        return
+    cut = f".{read.attr}()" if isinstance(node, ast.Call) else f".{read.attr}"
+    repair = Repair(Way.DROP_CUT, lines=(site.line,), text=cut)
+    if read.attr == "detach_":
+        repair = Repair(Way.DROP_CUT_HERE, text=cut)
+    elif source.document(site).line(site.line).count(cut) > 1:
+        repair = Repair(Way.DROP_CUT_OF, (source.short(site, read.value, 30),), (site.line,), cut)
+    safety = Safety.UNSAFE if read.attr in CASTS else Safety.SAFE
+    yield Fix.by(repair, safety, tuple(written.changes), preferred=True)
+
+
+def _is_perhaps_freed(trace: Trace, cause: Cause) -> bool:
+    """Whether the graph that a gradient would have, if it is sure to have one at all, is freed before it is needed."""
+    runs = [event for event in trace.events if isinstance(event, BackwardRan)]
+    made = next((each for each in runs if each.call.site == cause.site), None)
+    if made is None or all(each.behaviour is not None and not each.behaviour.maybe_second for each in made.executed):
+        return False
+    later = runs[runs.index(made) + 1 :]
+    return any(cause.tensor in root.ancestors() for each in later if not each.call.retain for root in each.call.roots)
+
+
+def _reentrant(source: Source, cause: Cause) -> Iterator[Fix]:
+    """`use_reentrant=False` where no input of a checkpoint requires a gradient."""
+    if not is_checkpoint(cause) or cause.site is None:
+        return
+    for frame in cause.site.frames():
+        call = frame.node
+        if not isinstance(call, ast.Call) or not _is_named(call.func, "checkpoint"):
+            continue
+        yield from _passing(source, frame, Repair(Way.NOT_REENTRANT, lines=(frame.line,)), "use_reentrant", "False")
+        return
+
+
+def _is_named(function: ast.expr, name: str) -> bool:
+    return (isinstance(function, ast.Name) and function.id == name) or (
+        isinstance(function, ast.Attribute) and function.attr == name
+    )
+
+
+def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
+    switch = switch_of(trace, source, cause)
+    if switch is None:
+        yield from _recorded(trace, source, cause, near)
+        return
+    if not switch.lasting:
+        yield from _recorded(trace, source, cause, near, switch)
+    document = source.document(switch.site)
+    text = source.short(switch.site)
+    line = switch.site.line
+    if switch.block is not None and len(switch.block.items) == 1:
+        edit = edits.unwrap_block(document, switch.block)
+        if edit is not None:
+            repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"with {text}:")
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+    elif switch.decorated is not None:
+        whole = document.line(line).strip()
+        if whole.startswith("@") and getattr(switch.site.node, "end_lineno", line) == line:
+            edit = Edit(document.path, Range(Position(line, 1), Position(line + 1, 1)), "")
+            repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"@{text}")
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+    elif switch.lasting:
+        yield from _decorated(trace, source, switch)
+
+
+def _recorded(trace: Trace, source: Source, cause: Cause, near: Site, switch: Switch | None = None) -> Iterator[Fix]:
+    """`with torch.enable_grad():` around the last statement that computes without a graph.
+
+    Under a `switch` that is the call that computes the loss and goes back from it.
+    """
+    frames: tuple[Site, ...] = () if cause.site is None else tuple(cause.site.frames())
+    place = lifted(cause.site, near) if cause.site is not None else near
+    if switch is not None:
+        theirs = {id(frame.node) for frame in near.frames()}
+        inside = (each for each in frames if each.caller is switch.site.caller and id(each.node) in theirs)
+        place = next((each for each in inside if each.node is not near.node), near)
+    statement, document = statement_of(trace, place.node), source.document(place)
+    torch = edits.torch_in(document)
+    if place.node is near.node or torch is None or is_checkpoint(cause):
+        return
+    if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)):
+        edit = edits.wrap(document, statement, f"with {torch}.enable_grad():")
+        if edit is not None:
+            yield Fix.by(Repair(Way.RECORD, lines=(place.line,)), Safety.SAFE, (edit,), preferred=True)
+
+
+def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
+    """`torch.set_grad_enabled(False)` in a function becomes a decorator of it, which holds for this function alone.
+
+    In the module's own body it goes.
+    """
+    statement = statement_of(trace, switch.site.node)
+    function = function_of(trace, switch.site.node)
+    document = source.document(switch.site)
+    torch = edits.torch_in(document)
+    if not isinstance(statement, ast.Expr) or torch is None:
+        return
+    if function is None:
+        off = removed(trace, document, statement)
+        if off is not None:
+            repair = Repair(Way.DELETE_MODE, lines=(switch.site.line,), text=edits.flat(document, statement))
+            yield Fix.by(repair, Safety.SAFE, (off,), preferred=True)
+        return
+    gone = edits.delete_statement(document, statement) if len(function.body) > 1 else None
+    new = edits.insert_before(document, function, f"@{torch}.no_grad()")
+    if gone is not None and new is not None and any(each is statement for each in function.body):
+        yield Fix.by(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, (new, gone), preferred=True)
+
+
+def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
+    """The probability itself instead of what is decided from it: `p > 0.5`, `F.one_hot(scores.argmax(1))`."""
+    site = cause.site
+    if site is None:
+        return
+    document, (*around, outer) = source.document(site), ancestry(trace, site.node)
+    match site.node:
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant()]) if not (
+            around and isinstance(around[-1], _CHOOSING)
+        ):
+            smooth = isinstance(left, ast.Call) and any(_is_named(left.func, name) for name in _SMOOTH)
+            kept = document.slice(document.range_of(left))
+            kept = kept if smooth else edits.followed(kept, left, ".sigmoid()")
+            shown = " ".join(kept.split())
+            repair = Repair(Way.NO_THRESHOLD, text=shown) if len(shown) <= 40 else Repair(Way.THE_PROBABILITY)
+        case ast.Call(func=ast.Attribute(attr="argmax", value=value), args=given, keywords=options):
+            if isinstance(value, ast.Name) and value.id == "torch" and given:
+                value, given = given[0], given[1:]
+            axis = next((each.value for each in options if each.arg == "dim"), next(iter(given), None))
+            outer = around.pop() if around else outer
+            if axis is None or not isinstance(outer, ast.Call) or not _is_named(outer.func, "one_hot"):
+                return
+            kept = edits.followed(edits.flat(document, value), value, f".softmax(dim={edits.flat(document, axis)})")
+            repair = Repair(Way.PROBABILITIES, text=kept)
+        case _:
+            return
+    while len(around) > 1 and isinstance(around[-1], ast.Attribute) and isinstance(around[-2], ast.Call):
+        around.pop()
+        outer = around.pop()  # `.float()`, which what is decided needs.
+    yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, outer, kept),))
+
+
+_CHOOSING = (ast.Subscript, ast.BoolOp, ast.Call)
+"""Where a choice is wanted and no probability: an index, `and`, an argument such as that of `torch.where`."""

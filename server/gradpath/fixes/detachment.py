@@ -1,0 +1,338 @@
+"""A value is taken out of its graph between what has spent that and what goes on from it, where a body can name it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradpath.autograd.provenance import Presumption
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.diagnostic import Edit, Fix, Safety
+from gradpath.findings.crossing import Crossing, continuing, readings
+from gradpath.findings.graphs import reach
+from gradpath.findings.syntax import (
+    Compound,
+    arguments_of,
+    binds_first,
+    function_of,
+    is_read_first,
+    statement_of,
+)
+from gradpath.fixes import edits
+from gradpath.interpreter.trace import Bound, Form, Held, Kept, Site, Stored, Trace
+from gradpath.repairs import Repair, Way
+
+MOST = 4
+"""Values, or places, that one fix is about."""
+
+
+def detachments(crossing: Crossing) -> Iterator[Fix]:
+    """The places, in the order in which they are tried: after the backward, where the value is kept, used and read.
+
+    After the backward comes first where its body has the variable, last where it belongs to another object.
+    """
+    own: list[Fix] = []
+    others: list[Fix] = []
+    for fix in _after_backward(crossing):
+        (own if all(_is_own(each) for each in fix.repairs[0].subjects) else others).append(fix)
+    yield from own
+    yield from _where_kept(crossing)
+    yield from _before_use(crossing)
+    yield from others
+    yield from detached_where_read(crossing)
+
+
+def _is_own(text: str) -> bool:
+    """True if a body itself has what it calls so: a variable, or an attribute of its own object."""
+    return text.removeprefix("self.").isidentifier()
+
+
+def _fix(
+    way: Way, names: Sequence[str], lines: Sequence[int], text: str, edit: Sequence[Edit], *, safe: bool = True
+) -> Fix:
+    repair = Repair(way, tuple(dict.fromkeys(names)), tuple(lines), text)
+    return Fix.by(repair, Safety.SAFE if safe else Safety.UNSAFE, tuple(edit), preferred=True)
+
+
+def _iteration(crossing: Crossing, site: object) -> int:
+    return dict(site.loops).get(crossing.number or 0, 0) if isinstance(site, Site) else 0
+
+
+# After the backward
+
+
+def _after_backward(crossing: Crossing) -> Iterator[Fix]:
+    """`state = state.detach()` after the backward, or after the call in the loop that leads to it."""
+    for frame in crossing.near.frames():
+        if crossing.number not in dict(frame.loops):
+            return
+        statement = statement_of(crossing.trace, frame.node)
+        if statement is None or isinstance(statement, (ast.Return, Compound)):
+            continue
+        here = {name: _form_of(bound) for use, name, bound in continuing(crossing) if use.caller is frame.caller}
+        ways = [[(each.text, each.form) for each in found] for found in living(crossing, frame)] or [[*here.items()]]
+        fixes = [fix for found in ways for fix in _detached_after(crossing, frame, statement, found)]
+        yield from fixes
+        if fixes:
+            return
+
+
+def _detached_after(
+    crossing: Crossing, frame: Site, statement: ast.stmt, found: Sequence[tuple[str, Form]]
+) -> Iterator[Fix]:
+    """After the statement, or at the start of the loop's body where a value comes later than that."""
+    document = crossing.source.document(frame)
+    lines = _rebinding(found, edits.indent_unit(document))
+    text, names = lines[0] if len(lines) == 1 else "", [text for text, _ in found]
+    made = [each.node.site for _, form in found for each in form.tensors if each.node is not None]
+    renewed = any(_iteration(crossing, site) == _iteration(crossing, crossing.near) for site in made)
+    safe = renewed or not crossing.cached  # What is never made again would never be trained again.
+    edit = edits.insert_after(document, statement, *lines) if lines else None
+    if edit is not None:
+        yield _fix(Way.DETACH_AFTER, names, [statement.end_lineno or statement.lineno], text, [edit], safe=safe)
+    first = crossing.loop.body[0] if crossing.loop is not None else None
+    if (
+        first is not None
+        and crossing.loop is not None
+        and first.lineno > crossing.loop.lineno
+        and _runs_loop(crossing, frame)
+    ):
+        edit = edits.insert_before(document, first, *lines) if lines else None
+        if edit is not None:
+            yield _fix(Way.DETACH_BEFORE, names, [first.lineno], text, [edit], safe=safe)
+
+
+def _runs_loop(crossing: Crossing, body: Site) -> bool:
+    """True if the loop is run by the body that a site is in, not by one of its callers."""
+    return crossing.loop is not None and (body.caller is None or crossing.number not in dict(body.caller.loops))
+
+
+def living(crossing: Crossing, frame: Site) -> list[list[Kept]]:
+    """What a running body can name that carries an old graph: values that outlive its iteration, or its call.
+
+    First those that the entered values were put into, then what else leads back.
+    """
+    body = next((each for each in crossing.near.frames() if each.caller is frame.caller), frame)
+    inside = _runs_loop(crossing, body)
+    function = function_of(crossing.trace, frame.node)
+    given = arguments_of(function) if function is not None else set()
+    loop = crossing.loop.body if crossing.loop is not None else []
+    names, containers = _homes(crossing)
+    found: list[Kept] = []
+    others: list[Kept] = []
+    for kept in crossing.kept:
+        if kept.caller is not frame.caller or kept.form.kind == "optimizer" or not _is_old(crossing, kept.form.tensors):
+            continue
+        read = inside and is_read_first(loop, kept.root)
+        outlives = kept.root in given and kept.text != kept.root
+        if not (read or (frame.caller is None and not binds_first(loop, kept.root)) if inside else outlives):
+            continue
+        variable, _, key = kept.text.rpartition(".")[2].partition("[")
+        known = {variable, key.strip("\"'[]")} & names or id(kept.form.container) in containers
+        if known or any(each.node in crossing.entered for each in kept.form.tensors):
+            found.append(kept)
+        elif read or kept.form.kind != "tensor" or kept.text == kept.root or kept.form.tensors[0].is_parameter:
+            others.append(kept)
+    aliases = [each for each in found if each.text == each.root and not is_read_first(loop, each.root)]
+    held = [set(each.form.tensors) for each in found if each not in aliases]
+    found = [each for each in found if each not in aliases or not any(set(each.form.tensors) <= one for one in held)]
+    return [each for each in (found, others) if 0 < len(each) <= MOST]
+
+
+def _homes(crossing: Crossing) -> tuple[set[str], set[int]]:
+    """Where the entered values were put: the names of variables and attributes, and containers."""
+    names: set[str] = set()
+    containers: set[int] = set()
+    for event in crossing.trace.events:
+        match event:
+            case Bound() if any(each.node in crossing.entered for each in _bound_tensors(event)):
+                names.add(event.name)
+            case Stored():
+                parts = event.value if isinstance(event.value, tuple) else (event.value,)
+                tensors = [getattr(each, "tensor", None) for each in parts]
+                if any(getattr(each, "node", None) in crossing.entered for each in tensors):
+                    containers.add(id(event.container))
+    return names, containers
+
+
+def _bound_tensors(event: Bound) -> Sequence[Tensor]:
+    if isinstance(event.value, Held):
+        return event.value.tensors
+    return () if event.tensor is None else (event.tensor,)
+
+
+def _is_old(crossing: Crossing, tensors: Sequence[Tensor]) -> bool:
+    """True if something leads back to what the earlier call has freed, or to what cannot be gone through again."""
+    starts = [each.node for each in tensors if each.node is not None]
+    return any(each in crossing.entered or (each.holds and each.freed_by is not None) for each in reach(starts))
+
+
+# Where the value is kept
+
+
+def _where_kept(crossing: Crossing) -> Iterator[Fix]:
+    """`self.last = out.detach()`, `memory.append(x.detach())`: what is for later keeps the value alone."""
+    places = [_keeping(crossing, edge) for edge in crossing.entered]
+    found = {id(each[1]): each for each in places if each is not None}
+    if not 0 < len(found) <= MOST or None in places:
+        return
+    changes: list[Edit] = []
+    names: list[str] = []
+    texts: list[str] = []
+    for site, value, target in found.values():
+        document = crossing.source.document(site)
+        changes += edits.append(document, value, ".detach()")
+        names.append(target or edits.flat(document, value))
+        kept = edits.followed(edits.flat(document, value), value, ".detach()")
+        texts.append(f"{target} = {kept}" if target else kept)
+    lines = [value.lineno for _, value, _ in found.values()]
+    if len(found) == 1:
+        yield _fix(Way.STORE_VALUE, names, lines, texts[0], changes)
+    elif len(set(names)) == len(names):
+        yield _fix(Way.ASSIGN_VALUES, names, lines, "", changes)
+
+
+def _keeping(crossing: Crossing, node: Node) -> tuple[Site, ast.expr, str] | None:
+    """The expression of which the value is put where it is found later, and what that is called, if it has a name."""
+    for event in reversed(crossing.trace.events):
+        if not isinstance(event, Bound | Stored) or event.tensor is None or event.tensor.node is not node:
+            continue
+        statement = statement_of(crossing.trace, event.site.node)
+        match event.site.node, statement:
+            case ast.Call(args=[ast.Name() | ast.Attribute() as value]), _ if isinstance(event, Stored):
+                return event.site, value, ""
+            case _, ast.Assign(targets=[ast.Subscript() as target], value=value) if isinstance(event, Stored):
+                return event.site, value, crossing.source.text(event.site, target)
+            case _, ast.Assign(targets=[ast.Attribute(attr=name) as target], value=value) if (
+                isinstance(event, Bound) and name == event.name
+            ):
+                return event.site, value, crossing.source.text(event.site, target)
+            case _, ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Attribute() as value):
+                if crossing.loop is not None and is_read_first(crossing.loop.body, name):
+                    return event.site, value, name
+    return None
+
+
+# Before it is used again
+
+
+def _before_use(crossing: Crossing) -> Iterator[Fix]:
+    """`self.hidden = self.hidden.detach()` before the statement that goes on from it."""
+    uses = continuing(crossing)
+    if len({id(statement_of(crossing.trace, use.node)) for use, _, _ in uses}) != 1:
+        return
+    use = uses[0][0]
+    statement, document = statement_of(crossing.trace, use.node), crossing.source.document(use)
+    names = {name: bound for _, name, bound in uses}
+    lines = _rebinding([(name, _form_of(bound)) for name, bound in names.items()], edits.indent_unit(document))
+    if statement is None or not lines:
+        return
+    if not all(_starts_as_tensor(crossing.trace, bound, statement) for bound in names.values()):
+        guard = " and ".join(f"{name} is not None" for name in names)
+        lines = [f"if {guard}:", *(edits.indent_unit(document) + line for line in lines)]
+    edit = edits.insert_before(document, statement, *lines)
+    now = _iteration(crossing, crossing.near)
+    once = crossing.number is None or crossing.trace.visits.get(statement, 0) <= now  # Nothing of one iteration is cut.
+    if edit is not None:
+        yield _fix(Way.DETACH_BEFORE, list(names), [statement.lineno], lines[-1].strip(), [edit], safe=once)
+
+
+def _starts_as_tensor(trace: Trace, bound: Bound, statement: ast.stmt) -> bool:
+    """True if another statement gave the variable its first tensors."""
+    first = next(each for each in trace.of(Bound) if each.name == bound.name and _bound_tensors(each))
+    return not statement.lineno <= first.site.line <= (statement.end_lineno or statement.lineno)
+
+
+# Where it is read
+
+
+def detached_where_read(crossing: Crossing) -> Iterator[Fix]:
+    """`critic(fake.detach())` at each place by which the old graph is entered."""
+    source, found = crossing.source, readings(crossing)
+    lines = sorted({site.line for site, _ in found})
+    if 0 < len(found) <= MOST:
+        changes = [edit for site, read in found for edit in edits.append(source.document(site), read, ".detach()")]
+        yield _fix(Way.DETACH_ON, [source.text(site, read) for site, read in found], lines, "", changes)
+
+
+# What is written
+
+
+def _rebinding(values: Sequence[tuple[str, Form]], indent: str) -> list[str]:
+    """The lines that give each variable its value without a graph; none where one has no such line."""
+    written = [_lines(text, form, indent) for text, form in values]
+    if not all(written):
+        return []
+    names = [text for text, _ in values]
+    if len(values) > 1 and all(text.isidentifier() and form.kind == "tensor" for text, form in values):
+        return [f"{', '.join(names)} = {', '.join(f'{name}.detach()' for name in names)}"]
+    return [line for lines in written for line in lines]
+
+
+def _lines(text: str, form: Form, indent: str) -> list[str]:
+    """The lines that take a value out of its graph; none where there is no way."""
+    root = text.partition(".")[0].partition("[")[0]
+    if form.kind == "tensor" and form.tensors[0].is_parameter:
+        return [f"{text}.detach_()"]
+    if form.kind in ("deque", "dict"):
+        names = ("key", "name") if form.kind == "dict" else ("index", "number")
+        name = next(each for each in names if each != root)
+        shapes = {_shape(part) for _, part in form.parts}
+        item = detached(form.parts[0][1], f"{text}[{name}]", {root, name}) if len(shapes) == 1 else None
+        every = text if form.kind == "dict" else f"range(len({text}))"
+        return [] if item is None or form.open else [f"for {name} in {every}:", f"{indent}{text}[{name}] = {item}"]
+    if form.kind == "tensor" and isinstance(form.tensors[0].provenance, Presumption):  # As that of an LSTM may be.
+        item = "state" if root != "state" else "each"
+        several = f"tuple({item}.detach() for {item} in {text})"
+        return [f"{text} = {several} if isinstance({text}, tuple) else {text}.detach()"]
+    value = detached(form, text, {root})
+    return [] if value is None else [f"{text} = {value}"]
+
+
+def detached(form: Form, text: str, taken: set[str]) -> str | None:
+    """The expression that holds the same values as `text`, without their graphs; None where none is short enough."""
+    if form.kind in ("tensor", "detachable"):
+        return f"{text}.detach()"
+    if form.kind == "record":
+        fields = [(name, detached(part, f"{text}.{name}", taken)) for name, part in form.parts]
+        changes = ", ".join(f"{name}={value}" for name, value in fields)
+        return f"{text}._replace({changes})" if all(value for _, value in fields) else None
+    if not form.parts or form.open:
+        return None
+    if len({_shape(part) for _, part in form.parts}) > 1:
+        if form.kind == "dict" or len(form.parts) > MOST:
+            return None
+        items = [detached(part, f"{text}[{name}]", taken) for name, part in form.parts]
+        joined = ", ".join(item for item in items if item)
+        several = f"[{joined}]" if form.kind == "list" else f"({joined}{',' if len(items) == 1 else ''})"
+        return several if all(items) else None
+    first = form.parts[0][1]
+    choice = ("state", "each") if first.kind in ("tensor", "detachable") else ("states", "group")
+    name = next((each for each in choice if each not in taken), "item")
+    item = detached(first, name, {*taken, name})
+    if item is None:
+        return None
+    match form.kind:
+        case "tuple":
+            return f"tuple({item} for {name} in {text})"
+        case "list":
+            return f"[{item} for {name} in {text}]"
+        case _:
+            return f"{{key: {item} for key, {name} in {text}.items()}}"
+
+
+def _shape(form: Form) -> object:
+    """What two forms have in common that one expression can detach."""
+    if form.kind in ("tuple", "list") and len({_shape(part) for _, part in form.parts}) > 1:
+        return form.kind, tuple(_shape(part) for _, part in form.parts)
+    return form.kind, tuple({_shape(part) for _, part in form.parts}) if form.kind != "record" else form.parts[0][0]
+
+
+def _form_of(bound: Bound) -> Form:
+    """The form of what a binding gave a variable."""
+    match bound.value:
+        case Held(kind=kind, tensors=tensors, complete=complete, container=container):
+            parts = tuple((str(index), Form("tensor", (each,), each)) for index, each in enumerate(tensors))
+            return Form(kind, tensors, container, parts, not complete)
+        case _:
+            return Form("tensor", tuple(_bound_tensors(bound)), bound.value)

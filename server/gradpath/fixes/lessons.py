@@ -1,0 +1,316 @@
+"""The lessons of a path, in terms of places in the text, so that a program can be compared with itself after a fix."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.findings.graphs import leaves, moved_leaves, nodes_of
+from gradpath.findings.stories import short_operation
+from gradpath.findings.value_numbers import ValueNumbers
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Failed, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.repairs import Cost
+from gradpath.support.fast_dataclasses import dataclass
+
+Place = tuple[str, int]
+"""A file and a line in it."""
+
+Parameter = tuple[str, int, int]
+"""Where a parameter was made, and which of those that were made there it is."""
+
+Reach = tuple[frozenset[Parameter], frozenset[Parameter] | None]
+"""The parameters that a backward gave gradients to, and those of the steps that came next, if any did."""
+
+_UNDOING = frozenset({"div", "true_divide", "sub", "sub_", "div_", "rsub"})
+"""Operations that give a constant of a value and itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """The gradient of one parameter at one step: the backwards that it is the sum of, and the values."""
+
+    optimizer: int
+    parameter: Parameter
+    backwards: frozenset[Place]
+    values: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Taught:
+    """The lessons of a path in order, and the parameters that got a gradient by any backward.
+
+    `owned` are the parameters of each optimizer that stepped. `constant` counts where a value is divided by itself, or
+    taken from itself. `left` are the gradients that no step has used, and `reached` the parameters of each backward.
+    Where one has `failed`, `aims` are the parameters that it was on its way to. `stale` are the backwards that went
+    through what was computed from parameters before these were updated.
+    """
+
+    lessons: tuple[Lesson, ...]
+    given: frozenset[Parameter]
+    owned: Mapping[int, frozenset[Parameter]]
+    constant: Mapping[Place, int]
+    left: frozenset[tuple[Parameter, tuple[int, ...]]] = frozenset()
+    failed: bool = False
+    aims: frozenset[Parameter] = frozenset()
+    reached: tuple[Reach, ...] = ()
+    stale: frozenset[Place] = frozenset()
+
+
+def taught(trace: Trace) -> Taught:
+    """The lessons of a path."""
+    account = _Account()
+    for event in trace.events:
+        account.follow(event)
+    return account.closed(_constant(trace))
+
+
+class _Account:
+    """The lessons of a path so far."""
+
+    def __init__(self) -> None:
+        self._names = _Names()
+        self._numbers = ValueNumbers()
+        self._places: dict[int, set[Place]] = {}
+        self._values: dict[int, list[int]] = {}
+        self._leaves: dict[int, Tensor] = {}
+        self._given: set[Parameter] = set()
+        self._lessons: list[Lesson] = []
+        self._owned: dict[int, frozenset[Parameter]] = {}
+        self._optimizers: dict[int, int] = {}
+        self._reached: list[Reach] = []
+        self._waiting, self._stepped = 0, False
+        self._failure: Failed | None = None
+        self._age = _Age()
+
+    def follow(self, event: object) -> None:
+        """Take note of an event, in the order of the trace."""
+        match event:
+            case BackwardRan():
+                self._learn(event)
+            case Cleared():
+                for tensor in event.tensors:
+                    self._places.pop(id(tensor), None)
+                    self._values.pop(id(tensor), None)
+            case Stepped():
+                self._step(event)
+            case Given():
+                for tensor in event.parameters:  # In this order, whatever comes to be computed first.
+                    self._names.of(tensor)
+                    self._numbers.of(tensor)
+            case Failed(caught=False):
+                self._failure = event
+        self._numbers.follow(event)
+        self._age.follow(event)
+
+    def _learn(self, event: BackwardRan) -> None:
+        place, come = _place(event.site), self._numbers.gradients(event.call, event.executed)
+        moved = moved_leaves(event)
+        for leaf in moved:
+            self._leaves[id(leaf)] = leaf
+            self._places.setdefault(id(leaf), set()).add(place)
+            self._given.add(self._names.of(leaf))
+            self._values.setdefault(id(leaf), []).append(
+                come.get(leaf.accumulator, 0) if leaf.accumulator is not None else 0
+            )
+        if self._stepped:
+            self._waiting, self._stepped = len(self._reached), False
+        if event.call.accumulates:
+            self._reached.append((frozenset(map(self._names.of, moved)), None))
+
+    def _step(self, event: Stepped) -> None:
+        number = self._optimizers.setdefault(id(event.optimizer), len(self._optimizers))
+        owned = frozenset(map(self._names.of, (*event.parameters, *event.unseen, *event.updated)))
+        self._owned[number] = owned
+        for index in range(self._waiting, len(self._reached)):
+            parameters, before = self._reached[index]
+            self._reached[index] = (parameters, owned | (before or frozenset()))
+        self._stepped = True
+        for tensor in dict.fromkeys(event.updated):
+            backwards, values = self._places.get(id(tensor), ()), self._values.get(id(tensor), ())
+            self._lessons.append(Lesson(number, self._names.of(tensor), frozenset(backwards), tuple(values)))
+
+    def closed(self, constant: Mapping[Place, int]) -> Taught:
+        """All of it, when the path has ended."""
+        of = self._names.of
+        call = self._failure.error.call if self._failure is not None and self._failure.error is not None else None
+        roots = call.roots if call is not None and call.accumulates else ()
+        return Taught(
+            tuple(self._lessons),
+            frozenset(self._given),
+            self._owned,
+            constant,
+            frozenset((of(self._leaves[leaf]), tuple(found)) for leaf, found in self._values.items()),
+            self._failure is not None,
+            frozenset(map(of, leaves(nodes_of(roots)))),
+            tuple(self._reached),
+            frozenset(self._age.stale),
+        )
+
+
+class _Age:
+    """When nodes were built and parameters got their values, by the number of the event."""
+
+    def __init__(self) -> None:
+        self.stale: set[Place] = set()
+        self._now, self._unseen = 0, 0
+        self._built: dict[Node, int] = {}
+        self._written: dict[int, int] = {}
+        self._waiting: dict[int, Place] = {}
+        """The backwards that have given parameters a gradient for what they were before, until that is used."""
+        self._last: Mutated | None = None
+
+    def follow(self, event: object) -> None:
+        """Take note of an event, in the order of the trace."""
+        self._now += 1
+        last, self._last = self._last, None
+        if last is not None and not (isinstance(event, Built) and event.site.node is last.site.node):
+            self._write(last.tensor)  # No update is what an operation does to its own argument.
+        match event:
+            case Built(node=node):
+                self._built[node] = self._now
+            case Mutated():
+                self._last = event
+            case Replaced(tensor=tensor):
+                self._write(tensor)
+            case Stepped(updated=updated):
+                for tensor in updated:
+                    self._write(tensor)
+                self._unseen = self._unseen if updated else self._now
+                self.stale |= set() if updated else {*self._waiting.values()}
+            case Cleared(tensors=tensors):
+                for tensor in tensors:
+                    for key in _keys(tensor):
+                        self._waiting.pop(key, None)
+            case BackwardRan(executed=executed):
+                found = (leaf for node in executed for leaf in self._outdated(node))
+                self._waiting |= {key: _place(event.site) for leaf in found for key in _keys(leaf)}
+
+    def _write(self, tensor: Tensor) -> None:
+        for key in _keys(tensor):
+            self._written[key] = self._now
+            self.stale |= {self._waiting.pop(key)} if key in self._waiting else set()
+
+    def _outdated(self, node: Node) -> list[Tensor]:
+        """The parameters that a node was computed from that have another value by now, or may have one unseen."""
+        used = [edge.accumulates for edge in node.edges if edge.accumulates is not None]
+        built = self._built.get(node, self._now)
+        return [leaf for leaf in used if built < max(self._unseen, *(self._written.get(k, 0) for k in _keys(leaf)))]
+
+
+def _keys(tensor: Tensor) -> tuple[int, int]:
+    """A parameter by itself and by its memory, which is written under other names, too."""
+    return id(tensor), id(tensor.storage)
+
+
+class _Names:
+    """The names of parameters, the same for each run of the same text."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Parameter] = {}
+        self._made: Counter[Place] = Counter()
+
+    def of(self, tensor: Tensor) -> Parameter:
+        """The name of a parameter."""
+        if id(tensor) not in self._known:
+            place = _place(tensor.origin) if isinstance(tensor.origin, Site) else ("", 0)
+            self._known[id(tensor)] = (*place, self._made[place])
+            self._made[place] += 1
+        return self._known[id(tensor)]
+
+
+def _place(site: Site) -> Place:
+    return site.path, site.line
+
+
+def _constant(trace: Trace) -> dict[Place, int]:
+    found: Counter[Place] = Counter()
+    for event in trace.of(Built):
+        operands = [each for tensors in event.inputs.values() for each in tensors]
+        if len(operands) == 2 and operands[0] is operands[1] and short_operation(event.node.name) in _UNDOING:
+            found[_place(event.site)] += 1
+    return dict(found)
+
+
+def costs(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> set[Cost]:
+    """The changes in the lessons of a path that a fix makes besides the intended ones.
+
+    `lines` of the file `path` stay, and are others after the fix; changed lines are not compared.
+    """
+    found: set[Cost] = set()
+    stepped = frozenset[Parameter]().union(*after.owned.values())
+    kept = {_moved(each, lines, path) for each in before.given}
+    if any(each in stepped and each not in after.given for each in kept):
+        found.add(Cost.UNTAUGHT)
+    known = {_moved((*place, 0), lines, path): times for place, times in before.constant.items()}
+    if any(times > max(known.get((*place, 0), 0), 1) for place, times in after.constant.items()):
+        found.add(Cost.CONSTANT)
+    if _is_mixed(after) and not _is_mixed(before):
+        found.add(Cost.MIXED)
+    if len(after.stale) > len(before.stale):
+        found.add(Cost.STALE)
+    return found
+
+
+def is_kept(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
+    """True if a fix keeps what ran, value by value and gradient by gradient, and what the failing loss was to train.
+
+    `lines` as in `costs`.
+    """
+    known = [(each.optimizer, _moved(each.parameter, lines, path), each.values) for each in before.lessons]
+    new = [(each.optimizer, each.parameter, each.values) for each in after.lessons]
+    if not before.failed:  # How often its loops are run may differ.
+        sums = {(optimizer, parameter, len(values)) for optimizer, parameter, values in known}
+        return sums == {(optimizer, parameter, len(values)) for optimizer, parameter, values in new} and (
+            {_moved(parameter, lines, path) for parameter, _ in before.left} == {each for each, _ in after.left}
+        )
+    if len(new) < len(known) or not all(map(_is_alike, known, new)):
+        return False
+    done = (before.reached[-1][1] if before.reached else None) or frozenset()
+    aims = before.aims - done or before.aims  # What has stepped just now is not what this loss is there for.
+    wanted = [*before.reached, (aims, None)]
+    return not any(_is_lost(each, after, index, lines, path) for index, each in enumerate(wanted))
+
+
+def _is_lost(wanted: Reach, after: Taught, index: int, lines: Mapping[int, int], path: str) -> bool:
+    """True if a backward no longer comes to a parameter that the next steps update, as it did or was to do."""
+    if not after.reached:
+        return False
+    given, stepped = after.reached[min(index, len(after.reached) - 1)]
+    kept = {*lines.values()}
+    if any(file == path and line not in kept for file, line, _ in given):
+        return False  # What the fix makes a leaf stands for another one.
+    lost = {_moved(each, lines, path) for each in wanted[0] if wanted[1] is None or each in wanted[1]} - given - {None}
+    return bool(lost if stepped is None else lost & stepped)
+
+
+def _is_alike(
+    one: tuple[int, Parameter | None, tuple[int, ...]], other: tuple[int, Parameter, tuple[int, ...]]
+) -> bool:
+    return one[1] is None or one == other
+
+
+def _moved(parameter: Parameter, lines: Mapping[int, int], path: str) -> Parameter | None:
+    file, line, number = parameter
+    if file != path:
+        return parameter
+    return (file, lines[line], number) if line in lines else None
+
+
+def _is_mixed(new: Taught) -> bool:
+    """True if an optimizer that has a loss of its own steps with gradients of one that is there for another optimizer.
+
+    Such as that of an actor, which goes back through the world model that it acts in.
+    """
+    trains: dict[Place, set[int]] = {}
+    for lesson in new.lessons:
+        for backward in lesson.backwards:
+            trains.setdefault(backward, set()).add(lesson.optimizer)
+    alone = {next(iter(each)) for each in trains.values() if len(each) == 1}
+    return any(
+        lesson.optimizer in alone and other not in alone and not new.owned[lesson.optimizer] & new.owned[other]
+        for lesson in new.lessons
+        for backward in lesson.backwards
+        for other in trains[backward] - {lesson.optimizer}
+    )

@@ -1,0 +1,254 @@
+"""What was computed from numbers or arrays, computed on the tensors that these were taken from.
+
+Each conversion in an expression goes, and each function of NumPy becomes that of PyTorch; whether what is then written
+keeps the graph is left to the trial.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
+from gradpath.findings.cuts import CASTS, Cause
+from gradpath.findings.report import Source
+from gradpath.findings.syntax import statement_of
+from gradpath.fixes import edits
+from gradpath.fixes.moving import removed
+from gradpath.fixes.origins import expressions_behind, feeding, given_to, is_read_out
+from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.source.document import Document
+from gradpath.source.index import holds
+
+MAKERS = frozenset({"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "Variable", "float"})
+"""Functions that make of their argument what has no graph."""
+
+_OPTIONS = frozenset({"dtype", "device", "requires_grad"})
+_CONVERSIONS = frozenset({"detach", "detach_", "numpy", "item", "cpu", "astype"}) | CASTS
+_REFUSED = frozenset({"tolist", "max", "min", "copy", "argmax", "dot"})
+"""Methods of arrays and lists that give something else than those of tensors."""
+
+_SAME = frozenset(
+    {"abs", "add", "clip", "cos", "cosh", "divide", "exp", "expm1", "log", "log10", "log1p", "log2", "matmul", "mean"}
+    | {"multiply", "ones", "prod", "sign", "sin", "sinh", "sqrt", "square", "stack", "std", "subtract", "sum", "tan"}
+    | {"tanh", "var", "where", "zeros"}
+)
+"""Functions of NumPy that PyTorch has by the same name, for the same arguments."""
+
+_RENAMED = {"absolute": "abs", "concatenate": "cat", "power": "pow"}
+_SPREADS = frozenset({"std", "var"})
+"""Functions that divide by the count in NumPy, by one less in PyTorch unless it is told."""
+
+MOST = 4
+"""Places where a number is read out that one fix changes."""
+
+
+def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
+    """The fixes for a tensor that was made of numbers, of arrays, or of another tensor's value."""
+    site = cause.site if cause.site is not None else _from_numpy(cause.tensor)
+    if site is None or not isinstance(site.node, ast.Call) or not is_maker(site.node):
+        return
+    call, document = site.node, source.document(site)
+    behind = expressions_behind(trace, document, call.args[0])
+    if cause.how in ("numpy", "plain"):
+        yield from _translated(trace, document, call, behind)
+        return
+    known = {id(read.site.node): read.tensor for read in _reads(trace)}
+    reads = {
+        each: known.get(id(each))
+        for expression in behind
+        for each in feeding(expression)
+        if isinstance(each, ast.Call) and is_read_out(each) and _needs_graph(known.get(id(each)))
+    }
+    if len(reads) > MOST or any(isinstance(e.func, ast.Attribute) and e.func.attr in _REFUSED for e in reads):
+        return
+    flat = [each for each in reads.values() if each is not None]
+    joins = "cat" if flat and all(each.shape is not None and len(each.shape) == 1 for each in flat) else "stack"
+    written = Rewriting(trace, document, joins)
+    if written.takes_from(call) and all(map(written.takes_from, reads)):
+        lines = tuple(sorted({each.lineno for each in reads}))
+        inside = all(holds(call, each) for each in reads)
+        repair = Repair(Way.USE_TENSOR, (source.short(site),)) if inside else Repair(Way.WITHOUT_READING, lines=lines)
+        yield Fix.by(repair, Safety.SAFE, tuple(written.changes), preferred=True)
+
+
+def on_tensors_read(trace: Trace, source: Source, cut: Site, added: Site) -> Iterator[Fix]:
+    """`float(np.sum(x.numpy()))` becomes `torch.sum(x)`: a number that is `added` to a loss; `cut` is `x.numpy()`."""
+    document = source.document(added)
+    if not isinstance(added.node, ast.expr):
+        return
+    for expression in expressions_behind(trace, document, added.node):
+        for call in ast.walk(expression):
+            match call:
+                case ast.Call(func=ast.Name(id="float"), args=[value]):
+                    behind = expressions_behind(trace, document, value)
+                    if any(holds(each, cut.node) for each in behind):
+                        yield from _translated(trace, document, call, behind)
+                        return
+
+
+def _translated(trace: Trace, document: Document, call: ast.Call, behind: Sequence[ast.expr]) -> Iterator[Fix]:
+    written = Rewriting(trace, document, "stack")
+    if all(map(written.takes, behind)) and written.arrays and written.takes_from(call):
+        lines = tuple(sorted({each.range.start.line for each in written.changes}))
+        repair = Repair(Way.WITH_PYTORCH, lines=lines)
+        yield Fix.by(repair, Safety.SAFE, tuple(written.changes), preferred=True, rewrite=True)
+
+
+def is_maker(call: ast.Call) -> bool:
+    """True if a call makes of its one argument what has no graph: `torch.tensor(x)`, `Variable(x)`, `float(x)`."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in MAKERS and len(call.args) == 1 and all(each.arg in _OPTIONS for each in call.keywords)
+
+
+def _from_numpy(root: Tensor) -> Site | None:
+    """Where an array became a tensor that `root` was computed from."""
+    made = (each.origin for each in (root, *root.ancestors()) if each.operation == "numpy")
+    return next((each for each in made if isinstance(each, Site)), None)
+
+
+def _reads(trace: Trace) -> Iterator[ReadOut]:
+    """The numbers of which it is known from what tensor they were read."""
+    for event in trace.events:
+        match event:
+            case Mixed():
+                yield event.read
+            case Bound(value=ReadOut() as bound):
+                yield bound
+            case Stored() if isinstance(stored := getattr(event.value, "read", None), ReadOut):
+                yield stored
+
+
+def _needs_graph(tensor: Tensor | None) -> bool:
+    return tensor is None or tensor.requires_grad
+
+
+class Rewriting:
+    """The edits that let expressions keep the graph, in order.
+
+    `arrays` counts what they take of NumPy, and one `deletes` a statement.
+    A list of which a tensor is made `joins` its items by that function. Methods that `also` go are no conversions.
+    """
+
+    def __init__(self, trace: Trace, document: Document, joins: str, also: frozenset[str] = frozenset()) -> None:
+        self._trace, self._document, self._joins = trace, document, joins
+        self._conversions = _CONVERSIONS | also
+        self._torch = edits.torch_in(document)
+        self._seen: set[int] = set()
+        self.changes: dict[Edit, None] = {}
+        self.arrays, self.deletes = 0, False
+
+    def takes(self, expression: ast.expr) -> bool:
+        """True if the whole expression can be written with PyTorch; notes how."""
+        return all(map(self._takes_node, ast.walk(expression)))
+
+    def _takes_node(self, node: ast.AST) -> bool:
+        match node:
+            case _ if id(node) in self._seen:
+                return True
+            case ast.Call(func=ast.Attribute(attr="numpy")):
+                self.arrays += 1
+                return self.takes_from(node) is not None
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="np" | "numpy") as module, attr=name)):
+                return self._function(node, module, name)
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _REFUSED:
+                return False
+            case ast.Call(func=ast.Attribute(attr="astype" | "item")):
+                return self.takes_from(node) is not None
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _SPREADS:
+                return self._spread(node)
+            case _:
+                return not (isinstance(node, ast.Name) and node.id in ("np", "numpy"))
+
+    def takes_from(self, node: ast.AST) -> ast.expr | None:
+        """What a conversion, and those that it is made of, take their value from, if they can go; notes how.
+
+        `x.detach().cpu().numpy()` and `torch.tensor(x.item())` become `x`, and the statement `x = x.numpy()` goes.
+        """
+        value, places = self._value(node)
+        if value is node or not isinstance(value, ast.expr):
+            return None
+        document, statement = self._document, statement_of(self._trace, node)
+        match statement:
+            case ast.Assign(targets=[target], value=whole) if whole is node:
+                same = edits.flat(document, target) == edits.flat(document, value)
+            case _:
+                same = isinstance(statement, ast.Expr) and statement.value is node
+        if same and statement is not None:
+            gone = removed(self._trace, document, statement)
+            self.changes |= {} if gone is None else {gone: None}
+            self.deletes = True
+            return None if gone is None else value
+        self.changes |= dict.fromkeys(places)
+        return value
+
+    def _value(self, node: ast.AST) -> tuple[ast.AST, list[Edit]]:
+        """What a conversion is made of in the end, and the edits that take it alone."""
+        document = self._document
+        places: list[Edit] = []
+        while True:
+            self._seen |= {id(node), id(getattr(node, "func", node))}
+            drop: Sequence[Edit | None] = ()
+            match node:
+                case ast.Attribute(attr="data", value=value):
+                    drop = (edits.drop_attribute(document, node),)
+                case ast.Call(func=ast.Attribute(value=value, attr=name), args=given) if name in self._conversions and (
+                    not given or name == "astype"
+                ):
+                    drop = (edits.drop_method(document, node),)
+                    self._seen.update(id(part) for each in given for part in ast.walk(each))
+                case ast.Call(args=[value]) if is_maker(node):
+                    drop = self._unwrapped(node)
+                case _:
+                    return node, places
+            places += [each for each in drop if each is not None]
+            node = value
+
+    def _unwrapped(self, call: ast.Call) -> tuple[Edit, ...]:
+        """`torch.tensor(x)` becomes `x`, in parentheses where something follows that needs them; a list is joined."""
+        document, value = self._document, call.args[0]
+        place, inner = document.range_of(call), document.range_of(value)
+        statement = statement_of(self._trace, call)
+        whole = isinstance(statement, (ast.Assign, ast.Return, ast.AnnAssign)) and statement.value is call
+        name, end = document.range_of(call.func), place.end
+        if isinstance(call.func, ast.Attribute) and self._is_list(value):
+            first = Edit(
+                document.path,
+                Range(Position(name.end.line, name.end.column - len(call.func.attr)), name.end),
+                self._joins,
+            )
+            end = Position(end.line, end.column - 1)
+        elif isinstance(value, edits.ATOMS) or whole:
+            first = Edit(document.path, Range(place.start, inner.start), "")
+        else:
+            first = Edit(document.path, name, "")
+            end = Position(end.line, end.column - 1)
+        return (first, Edit(document.path, Range(inner.end, end), "")) if inner.end != end else (first,)
+
+    def _is_list(self, value: ast.expr) -> bool:
+        """True if an expression is a list, as far as the syntax of what ran tells."""
+        text = ast.unparse(value)
+        made: Iterable[ast.expr] = (value, *given_to(self._trace, text))
+        return any(isinstance(each, (ast.List, ast.ListComp)) for each in made)
+
+    def _function(self, call: ast.Call, module: ast.Name, name: str) -> bool:
+        """`np.exp(x)` becomes `torch.exp(x)`."""
+        options = {each.arg for each in call.keywords} - {"axis", "keepdims", "dtype"}
+        new = _RENAMED.get(name, name)
+        constants = any(isinstance(each, ast.Constant) for each in call.args[:1]) and name not in ("ones", "zeros")
+        if new not in _SAME | {*_RENAMED.values()} or options or constants or self._torch is None:
+            return False
+        drop = edits.drop_keyword(self._document, call, "dtype")
+        self._seen |= {id(module), *(id(part) for each in call.keywords for part in ast.walk(each.value))}
+        self.changes |= {edits.replace(self._document, call.func, f"{self._torch}.{new}"): None}
+        self.changes |= {} if drop is None else {drop: None}
+        self.arrays += name in ("ones", "zeros")
+        return name not in _SPREADS or self._spread(call)
+
+    def _spread(self, call: ast.Call) -> bool:
+        edit = edits.add_keyword(self._document, call, "correction", "0")
+        self._seen.add(id(call))
+        self.changes |= {} if edit is None else {edit: None}
+        return edit is not None and all(each.arg != "ddof" for each in call.keywords)

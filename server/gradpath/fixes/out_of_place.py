@@ -1,0 +1,329 @@
+"""Ways to write an in-place operation so that nothing is overwritten, read off the syntax of the write."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from gradpath.autograd.tensor import Creation, Tensor
+from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
+from gradpath.findings.report import Source
+from gradpath.findings.syntax import ancestry, function_of, is_alone, statement_of
+from gradpath.fixes import edits
+from gradpath.fixes.origins import given_to
+from gradpath.interpreter.trace import Applied, Bound, Held, Mutated, Site, Stored, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.source.document import Document
+from gradpath.source.index import holds
+
+NO_COUNTERPART = frozenset(
+    {
+        "bernoulli_",
+        "cauchy_",
+        "copy_",
+        "exponential_",
+        "fill_",
+        "fill_diagonal_",
+        "geometric_",
+        "log_normal_",
+        "normal_",
+        "random_",
+        "resize_",
+        "set_",
+        "uniform_",
+        "zero_",
+    }
+)
+"""In-place methods for which no method of the same name without the underscore exists, or does something else."""
+
+_OPERATORS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+}
+_TIGHT = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult, ast.Pow)
+
+
+def counterparts(
+    trace: Trace, source: Source, site: Site, written: Tensor | None, saved_at: Site | None = None
+) -> Iterator[Fix]:
+    """The fixes for the write at `site`, best first; the first is preferred where it is safe.
+
+    `saved_at` is where the old value was saved: a copy ahead of the statement is of no use if that was in it.
+    """
+    statement = statement_of(trace, site.node)
+    document = source.document(site)
+    if statement is None:
+        return
+    safety = Safety.UNSAFE if written is not None and is_seen_elsewhere(trace, site, written) else Safety.SAFE
+    node = site.node
+    made = module_of(trace, site)
+    if made is not None:
+        first = node.args[0] if isinstance(node, ast.Call) and node.args else None
+        yield from _without_flag(
+            source, made, Safety.UNSAFE if _is_read_again(trace, statement, _text(first)) else safety
+        )
+        return
+    owner = _owner(trace, site, node)
+    if isinstance(node, ast.AugAssign) and (not isinstance(node.target, ast.Subscript) or owner is node.target):
+        edit = augmented(document, node)
+        if edit is not None:
+            target = edits.flat(document, node.target)
+            full = " ".join(edit.new_text.split())
+            text = full if len(full) <= 40 else f"{target} = {target} {_OPERATORS[type(node.op)]} …"
+            yield Fix.by(Repair(Way.NEW_TENSOR, (target,), text=text), safety, (edit,), preferred=True)
+    elif isinstance(node, ast.Call):
+        fixes = list(_called(trace, document, node, statement, safety))
+        yield from fixes
+        if fixes:
+            return
+    inside = saved_at is not None and holds(statement, saved_at.node)
+    if owner is not None and not inside and edits.stands_alone(document, statement):
+        name = edits.flat(document, owner)
+        line = edits.insert_before(document, statement, f"{name} = {name}.clone()")
+        if line is not None:
+            repair = Repair(Way.WRITE_INTO_COPY, (name,), text=f"{name} = {name}.clone()")
+            yield Fix.by(repair, safety, (line,), preferred=True)
+
+
+def write_text(trace: Trace, source: Source, site: Site, limit: int) -> str:
+    """The write as the program has it: `x[i] = v` where the site is only the target."""
+    made = module_of(trace, site)
+    if made is not None and made.made is not None:
+        return source.short(made.made, limit=limit)
+    if isinstance(site.node, ast.Subscript):
+        statement = statement_of(trace, site.node)
+        if isinstance(statement, ast.Assign) and len(source.text(site, statement)) <= limit:
+            return source.text(site, statement)
+        return f"{source.short(site, limit=limit - 4)} = …"
+    return source.short(site, limit=limit)
+
+
+def written_name(trace: Trace, source: Source, site: Site) -> str:
+    """The variable that is written, or its item, as the program has it; empty where the write goes into neither."""
+    node = site.node
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, (ast.Name, ast.Attribute)):
+        return source.text(site, node.target)
+    owner = _owner(trace, site, node)
+    return source.text(site, owner) if owner is not None else ""
+
+
+def augmented(document: Document, node: ast.AugAssign) -> Edit | None:
+    """`x += y` as `x = x + y`, with parentheses where the order of evaluation asks for them."""
+    place = document.range_of(node)
+    start, end = document.offset(document.range_of(node.target).end), document.offset(place.end)
+    operator = _OPERATORS[type(node.op)]
+    found = re.match(rf"\s*{re.escape(operator)}=\s*", document.text[start:end])
+    if found is None:
+        return None
+    target = document.slice(document.range_of(node.target))
+    right = document.text[start + found.end() : end]
+    bare = document.offset(document.range_of(node.value).start) == start + found.end()
+    if bare and _needs_parentheses(node):
+        right = f"({right})"
+    return Edit(document.path, place, f"{target} = {target} {operator} {right}")
+
+
+def _needs_parentheses(node: ast.AugAssign) -> bool:
+    match node.value:
+        case ast.BinOp():
+            return not (isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.value.op, _TIGHT))
+        case ast.UnaryOp():
+            return isinstance(node.op, ast.Pow) or isinstance(node.value.op, ast.Not)
+        case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() | ast.Constant() | ast.List() | ast.Dict():
+            return False
+        case _:
+            return True
+
+
+def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stmt, safety: Safety) -> Iterator[Fix]:
+    """`x.add_(1)`, `torch.relu_(x)`, `F.relu(x, inplace=True)`."""
+    if any(each.arg == "inplace" for each in call.keywords):
+        edit = edits.drop_keyword(document, call, "inplace")
+        first = call.args[0] if call.args else None
+        assigned = _assigned(document, call, statement, first)
+        if edit is not None and assigned is not None:
+            if not is_alone(statement, call) and _is_read_again(trace, statement, _text(first)):
+                safety = Safety.UNSAFE
+            yield Fix.by(Repair(Way.NOT_IN_PLACE), safety, (*assigned, edit), preferred=True)
+        return
+    if not isinstance(call.func, ast.Attribute):
+        return
+    name = call.func.attr
+    if not name.endswith("_") or name.endswith("__") or name in NO_COUNTERPART or name in ("detach_", "requires_grad_"):
+        return
+    receiver: ast.expr | None = call.func.value
+    if isinstance(receiver, ast.Name) and receiver.id in ("torch", "F"):
+        receiver = call.args[0] if call.args else None
+    assigned = _assigned(document, call, statement, receiver)
+    if assigned is None:
+        return
+    end = document.range_of(call.func).end
+    drop = Edit(document.path, Range(Position(end.line, end.column - 1), end), "")
+    if not any(each is call for each in _chain(statement)) and _is_read_again(trace, statement, _text(receiver)):
+        safety = Safety.UNSAFE
+    yield Fix.by(Repair(Way.NEW_TENSOR_BY, (name[:-1],)), safety, (*assigned, drop), preferred=True)
+
+
+def _assigned(
+    document: Document, call: ast.Call, statement: ast.stmt, written: ast.expr | None
+) -> tuple[Edit, ...] | None:
+    """What binds the new tensor to the old name, where the call is a whole statement; None where that has no name."""
+    if not any(each is call for each in _chain(statement)):
+        return ()
+    if not isinstance(written, (ast.Name, ast.Attribute)):
+        return None
+    start = document.range_of(statement).start
+    return (Edit(document.path, Range(start, start), f"{edits.flat(document, written)} = "),)
+
+
+def _chain(statement: ast.stmt) -> Iterator[ast.Call]:
+    """The calls of a statement that is nothing but a chain of them: `x.mul_(2).add_(1)`."""
+    node: ast.expr | None = statement.value if isinstance(statement, ast.Expr) else None
+    while isinstance(node, ast.Call):
+        yield node
+        node = node.func.value if isinstance(node.func, ast.Attribute) else None
+
+
+def _base(node: ast.AST) -> ast.Name | ast.Attribute | None:
+    """The variable that a write goes into: `x` of `x[i] = v`, `x[i] += v`, `x.zero_()`, `x[i].add_(v)`."""
+    written: ast.AST | None = node
+    if isinstance(node, ast.AugAssign):
+        written = node.target
+        if not isinstance(written, ast.Subscript):
+            return None
+    elif isinstance(node, ast.Call):
+        method = node.func if isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_") else None
+        written = method.value if method is not None else None
+        if isinstance(written, ast.Name) and written.id in ("torch", "F"):
+            written = node.args[0] if node.args else None
+    while isinstance(written, ast.Subscript):
+        written = written.value
+    return written if isinstance(written, (ast.Name, ast.Attribute)) else None
+
+
+def _owner(trace: Trace, site: Site, node: ast.AST) -> ast.Name | ast.Attribute | ast.Subscript | None:
+    """What holds the tensor that is written: the variable, or its item `x[0]` where the variable is a list or dict."""
+    base = _base(node)
+    if base is None or not _is_container(trace, site, base):
+        return base
+    items = [each for each in ast.walk(node) if isinstance(each, ast.Subscript) and each.value is base]
+    simple = items and isinstance(items[0].slice, (ast.Constant, ast.Name))
+    return items[0] if simple else None
+
+
+def _is_container(trace: Trace, site: Site, variable: ast.Name | ast.Attribute) -> bool:
+    """True if a variable was bound to a list, a dict or the like where it was bound last."""
+    name = variable.id if isinstance(variable, ast.Name) else variable.attr
+    last: Bound | None = None
+    for event in trace.events:
+        if isinstance(event, Mutated) and event.write.site is site:
+            break
+        if isinstance(event, Bound) and event.name == name:
+            own = isinstance(variable, ast.Attribute) or event.site.caller is site.caller
+            last = event if own else last
+    made = (value for value in given_to(trace, ast.unparse(variable)) if value.lineno < site.line)
+    return isinstance(last.value, Held) if last is not None else isinstance(next(made, None), _DISPLAYS)
+
+
+_DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.ListComp, ast.DictComp)
+
+
+def module_of(trace: Trace, site: Site) -> Applied | None:
+    """The built-in module whose in-place work the write at `site` was."""
+    before: Applied | None = None
+    for event in trace.events:
+        if isinstance(event, Applied):
+            before = event
+        elif isinstance(event, Mutated) and event.write.site is site:
+            return (
+                before
+                if before is not None and before.site.node is site.node and before.name == event.write.operation
+                else None
+            )
+    return None
+
+
+def _without_flag(source: Source, applied: Applied, safety: Safety) -> Iterator[Fix]:
+    made = applied.made
+    if made is None or not isinstance(made.node, ast.Call):
+        return
+    edit = edits.drop_keyword(source.document(made), made.node, "inplace")
+    if edit is not None:
+        yield Fix.by(Repair(Way.NOT_IN_PLACE_ON, lines=(made.line,)), safety, (edit,), preferred=True)
+
+
+def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
+    """True if the memory that is written was known by another name before, which may be read again: it would be old."""
+    own = _base(site.node) or getattr(site.node, "target", None)
+    variable = own.id if isinstance(own, ast.Name) else getattr(own, "attr", "")
+    running = {frame.caller: statement_of(trace, frame.node) for frame in site.frames()}
+    for event in trace.events:
+        match event:
+            case Mutated() if event.write.site is site:
+                return False
+            case Stored(tensor=Tensor(storage=storage)) if storage is written.storage:
+                return True
+            case Bound(value=value) if any(
+                each is not None and each.storage is written.storage and not _is_sibling(each, written)
+                for each in (value.tensors if isinstance(value, Held) else (event.tensor,))
+            ):
+                target, here = getattr(event.site.node, "target", event.site.node), event.site.caller is site.caller
+                is_attribute = isinstance(target, (ast.Attribute, ast.Call))  # A buffer is registered by a call.
+                same = (
+                    isinstance(target, ast.Attribute) if isinstance(own, ast.Attribute) else here and not is_attribute
+                )
+                if event.name == variable and same:
+                    continue
+                statement = running.get(event.site.caller)
+                raises = here or written.creation is Creation.MULTIPLE  # What waits has not seen the write then.
+                if is_attribute or (
+                    statement is not None and (not raises or _is_read_again(trace, statement, event.name))
+                ):
+                    return True
+    return False
+
+
+def _is_sibling(tensor: Tensor, written: Tensor) -> bool:
+    """True if both are views that one `chunk`, `split` or `unbind` gave: they never overlap."""
+    one, other = tensor.origin, written.origin
+    if not isinstance(one, Site) or not isinstance(other, Site) or tensor is written:
+        return False
+    same = one.node is other.node and one.caller is other.caller and one.loops == other.loops
+    return same and tensor.creation is written.creation is Creation.MULTIPLE
+
+
+def _is_read_again(trace: Trace, statement: ast.stmt, text: str) -> bool:
+    """True if the function reads a variable again before it is bound again, as far as the syntax tells."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if not text or any(ast.unparse(target) == text for target in targets):
+        return False
+    around = ancestry(trace, statement)[:-1]
+    function = function_of(trace, statement)
+    roots: Iterable[ast.AST] = (function,) if function is not None else around[:1] or tuple(trace.visits)
+    in_loop = any(isinstance(each, (ast.For, ast.While, ast.AsyncFor)) for each in around)
+    first, last = statement.lineno, statement.end_lineno or statement.lineno
+    return any(
+        isinstance(each, (ast.Name, ast.Attribute))
+        and isinstance(each.ctx, ast.Load)
+        and (each.lineno > last or (in_loop and each.lineno < first))
+        and ast.unparse(each) == text
+        for root in roots
+        for each in ast.walk(root)
+    )
+
+
+def _text(written: ast.expr | None) -> str:
+    """The variable that is written; empty where it is none."""
+    return ast.unparse(written) if isinstance(written, (ast.Name, ast.Attribute)) else ""

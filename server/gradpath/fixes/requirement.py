@@ -1,0 +1,172 @@
+"""Gradients that nothing required in time: what is to be trained requires one before it is used, or is used again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Safety
+from gradpath.findings.cuts import Cause
+from gradpath.findings.graphs import is_drawn, reached_leaves
+from gradpath.findings.report import Source
+from gradpath.findings.stories import lifted
+from gradpath.findings.syntax import block_of, function_of, statement_of
+from gradpath.fixes import edits
+from gradpath.fixes.moving import moved_before
+from gradpath.fixes.rebuilding import run_again, written_again
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, Flagged, Kept, Site, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.source.document import Document
+from gradpath.source.index import holds, names_in, stored_names
+
+
+def optimizers(trace: Trace) -> dict[ast.Assign, Site]:
+    """The statements that made optimizers, each with the place in it."""
+    made = {statement_of(trace, event.site.node): event.site for event in reversed(trace.of(Given))}
+    return {each: site for each, site in made.items() if isinstance(each, ast.Assign)}
+
+
+def required_earlier(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
+    """`x.requires_grad_()` at `site` moves before the first statement that computes with `x`."""
+    statement = statement_of(trace, site.node)
+    for first in (block_of(trace, statement) or ()) if statement is not None else ():
+        if statement is None or first is statement:
+            return
+        shares = names_in(first) & names_in(statement)
+        moved = moved_before(trace, source.document(site), statement, first) if shares else None
+        if moved is not None:
+            repair = Repair(Way.MOVE_BEFORE, lines=(statement.lineno,), near=first.lineno)
+            yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)
+            return
+
+
+def required_before(trace: Trace, source: Source, failure: Failed, wanted: Tensor) -> Iterator[Fix]:
+    """`x.requires_grad_()` before the first statement that computes with `x` what is then differentiated."""
+    uses = [event.site for event in trace.of(Built) if any(wanted in each for each in event.inputs.values())]
+    uses = uses or _uses_without_graph(failure, wanted)
+    for frame in failure.site.frames():
+        names = (each.text for each in failure.kept if each.caller is frame.caller and each.form.tensors == (wanted,))
+        name = next(names, None)
+        use = next((site for each in uses for site in each.frames() if site.caller is frame.caller), None)
+        statement = None if use is None else statement_of(trace, use.node)
+        if name is None or statement is None or use is None or use.node is failure.site.node:
+            continue
+        text = f"{name}.requires_grad_()"
+        edit = edits.insert_before(source.document(use), statement, text)
+        if edit is not None:
+            repair = Repair(Way.REQUIRE_BEFORE, (name,), (statement.lineno,), text)
+            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+            return
+
+
+def _uses_without_graph(failure: Failed, wanted: Tensor) -> list[Site]:
+    """Where what is differentiated was computed from a tensor, with no graph as yet; earliest first."""
+    roots = failure.error.call.roots if failure.error is not None and failure.error.call is not None else ()
+    found = [each for root in roots for each in (root, *root.ancestors()) if any(one is wanted for one in each.maker)]
+    return [each.origin for each in reversed(found) if isinstance(each.origin, Site)]
+
+
+def thawed(
+    trace: Trace, source: Source, near: Site, part: Tensor | None = None, kept: Sequence[Kept] = ()
+) -> Iterator[Fix]:
+    """`model.requires_grad_()` before the optimizer that is given frozen parameters.
+
+    Or that of the layer with `part` alone, which the running bodies `kept`.
+    """
+    for frame in near.frames():
+        document = source.document(frame)
+        held = (each.text for each in kept if each.caller is frame.caller and each.form.tensors[:1] == (part,))
+        layer = next(held, "").rpartition(".")[0]
+        for statement in optimizers(trace):
+            if function_of(trace, statement) is function_of(trace, frame.node):
+                names = _trained(document, statement) if part is None else [layer] * (not _is_listed(statement))
+                edit = edits.insert_before(document, statement, *(f"{name}.requires_grad_()" for name in names))
+                if edit is not None and any(names):
+                    repair = Repair(Way.TRAIN, (names[0],), text=f"{names[0]}.requires_grad_()")
+                    yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+                return
+
+
+def _trained(document: Document, made: ast.Assign) -> list[str]:
+    """What an optimizer is given: `model` of `Adam(model.parameters())`, each of a list."""
+    match made.value:
+        case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters", value=module), args=[]), *_]):
+            return [edits.flat(document, module)]
+        case ast.Call(args=[ast.List(elts=listed), *_]) if all(isinstance(e, ast.Name | ast.Attribute) for e in listed):
+            return [edits.flat(document, each) for each in listed]
+    return []
+
+
+def _is_listed(made: ast.Assign) -> bool:
+    """True if an optimizer is given a list, which says itself what is to be trained."""
+    return isinstance(made.value, ast.Call) and isinstance(next(iter(made.value.args), None), ast.List)
+
+
+def put_in(root: Tensor) -> Tensor | None:
+    """The last parameter before the loss, if it is frozen, and other statements made the rest of the frozen model."""
+    frozen = [each for each in root.ancestors() if each.is_parameter and not each.requires_grad]
+    last = frozen[0].origin if frozen else None
+    frames = [frame for each in frozen if isinstance(each.origin, Site) for frame in each.origin.frames()]
+    if not isinstance(last, Site) or all(each.caller is not last.caller or each.node is last.node for each in frames):
+        return None
+    return frozen[0]
+
+
+def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:
+    """What was computed while its parameters were frozen is computed again once they require a gradient."""
+    if cause.how != "late" or cause.site is None:
+        return
+    near = failure.site
+    changed, last = statement_of(trace, lifted(cause.site, near).node), statement_of(trace, near.node)
+    upstream = (root, *root.ancestors())
+    stale = {id(each) for each in upstream if not each.requires_grad and cause.tensor in each.ancestors()}
+    bound = [each for each in trace.of(Bound) if each.site.caller is near.caller and id(each.tensor) in stale]
+    made = [statement_of(trace, each.site.node) for each in bound]
+    statements: list[ast.stmt] = list(
+        dict.fromkeys(e for e in made if isinstance(e, ast.Assign) and changed and e.lineno < changed.lineno)
+    )
+    if changed is None or last is None or not statements:
+        return
+    names = {name for each in statements for name in stored_names(each)}
+    block = block_of(trace, changed) or []
+    readers = [each for each in block if changed.lineno < each.lineno < last.lineno and names_in(each) & names]
+    again = written_again(trace, source.document(near), statements, changed, next(iter(readers), last))
+    if again is not None:
+        edit, target, _ = again
+        repair = run_again(Way.AGAIN_RECORDED, statements, target.lineno)
+        drawn = any(is_drawn(each.operation) for each in upstream)
+        yield Fix.by(repair, Safety.UNSAFE if drawn else Safety.SAFE, (edit,), preferred=True, rewrite=True)
+
+
+def thawed_again(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Iterator[Fix]:
+    """`requires_grad(critic, True)` before the loss, where the iteration before has ended with the same and `False`."""
+    near = failure.site
+    last = statement_of(trace, near.node)
+    block = (block_of(trace, last) or []) if last is not None else []
+    upstream = (root, *root.ancestors())
+    trained = {id(leaf) for event in trace.of(BackwardRan) for leaf in reached_leaves(event)}
+    frozen = [each for each in upstream if each.is_parameter and not each.requires_grad]
+    switch = _switch_beside(trace, block, frozen)
+    if switch is None or not all(id(each) in trained for each in frozen):
+        return
+    stale = [each.origin for each in upstream if any(one in frozen for one in each.ancestors())]
+    made = [lifted(each, near) for each in stale if isinstance(each, Site)]
+    first = next((each for each in block if any(holds(each, site.node) for site in made)), None)
+    texts = edits.lines_to_move(source.document(near), switch)
+    if first is None or texts is None or first.lineno >= switch.lineno or len(" ".join(texts).split("False")) != 2:
+        return
+    new = [text.replace("False", "True") for text in texts]
+    edit = edits.insert_before(source.document(near), first, *new)
+    if edit is not None:
+        repair = Repair(Way.UNDO_BEFORE, lines=(switch.lineno,), text=new[-1].strip(), near=first.lineno)
+        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+
+
+def _switch_beside(trace: Trace, block: Sequence[ast.stmt], frozen: Sequence[Tensor]) -> ast.stmt | None:
+    """The one statement of a block that made parameters require no gradient."""
+    flagged = [event for event in trace.of(Flagged) if not event.value and any(event.tensor is one for one in frozen)]
+    sites = [frame.node for event in flagged for frame in event.site.frames()]
+    found = [each for each in block if any(holds(each, node) for node in sites)]
+    return found[0] if len(found) == 1 and isinstance(found[0], (ast.Expr, ast.For)) else None

@@ -1,0 +1,210 @@
+"""Ways to give a second backward a graph of its own, or to do without it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from gradpath.diagnostic import Fix, Safety
+from gradpath.findings import second_calls
+from gradpath.findings.graphs import leaves, nodes_of
+from gradpath.findings.second_calls import Case, state_of
+from gradpath.findings.stories import same_activation, since, stepped_since, trains_nothing
+from gradpath.findings.syntax import block_of, call_of, function_of, statement_of
+from gradpath.findings.trained import trains_nothing_upstream
+from gradpath.fixes import edits
+from gradpath.fixes.detachment import detached_where_read, detachments
+from gradpath.fixes.method_fixes import computed_where_read
+from gradpath.fixes.moving import removed
+from gradpath.fixes.recomputation import Need, recomputations
+from gradpath.fixes.second_order_fixes import differentiable, differentiated
+from gradpath.interpreter.trace import Built, Cleared, Site, Stepped
+from gradpath.repairs import Repair, Transformation, Way
+from gradpath.source.index import contents, holds
+from gradpath.support.fast_dataclasses import replace
+
+
+def fixes_for(case: Case) -> Iterator[Fix]:
+    """The fixes of a case, best first."""
+    yield from differentiated(case)
+    yield from _without_repeat(case)
+    later = [] if case.same_root else list(detachments(case.crossing))
+    earlier = [] if case.same_root else list(detached_where_read(case.way_of_earlier))
+    apart = None if case.same_root else _trains_apart(case)
+    alone = not case.same_root and trains_nothing(case.trace, case.shared, case.earlier)
+    at_once = bool(later) and (state_of(case) is not None or _is_carried(case) or is_border(case))
+    yield from earlier if alone else ()
+    yield from later if at_once else ()
+    if apart is not None:
+        cuts = [[] if alone else earlier, [] if at_once else later]
+        yield from (fix for cut in (reversed(cuts) if apart else cuts) for fix in cut)
+    again = list(recomputations(_need(case)))
+    if case.same_place:
+        yield from (fix for fix in again if fix.does(Transformation.MOVE))
+        yield from computed_where_read(case.trace, case.source, case.shared)
+    summed = _summed(case)
+    if summed is not None:
+        yield summed
+    yield from _kept(case)
+    yield from differentiable(case)
+    if not case.same_place:
+        yield from (replace(fix, preferred=not case.same_root) for fix in again)
+        yield from _started_anew(case)
+        yield from computed_where_read(case.trace, case.source, case.shared)
+    if apart is None and case.is_updated and not at_once:
+        yield from later  # Keeping the graph would not do: its own loss has updated what it is of.
+
+
+def _trains_apart(case: Case) -> bool | None:
+    """True if the later one of two losses reaches the parameters of more optimizers than the other does, or that does.
+
+    Together they would train by one loss what the other one is there for, such as the world model of an actor. None
+    where neither does.
+    """
+    owned = [set(map(id, each.form.tensors)) for each in case.failure.kept if each.form.kind == "optimizer"]
+    if not any(one.isdisjoint(other) for one in owned for other in owned if one and other):
+        return None
+    roots = case.call.roots if case.call is not None else ()
+    upstream = [{id(leaf) for leaf in leaves(nodes_of(each))} for each in (case.earlier.roots, roots)]
+    first, second = ({index for index, each in enumerate(owned) if each & reached} for reached in upstream)
+    return first < second if first and second and (first < second or second < first) else None
+
+
+def is_border(case: Case) -> bool:
+    """True if the step that follows the later loss changes nothing upstream of the spent graph."""
+    return trains_nothing_upstream(case.trace, case.crossing.entered, case.again, case.failure.kept)
+
+
+def _is_carried(case: Case) -> bool:
+    """True if one body runs twice, goes back each time, and the first run built what the second one needs."""
+    first, site = case.before.caller, case.shared.site
+    if not case.same_place or first is None or first is case.again.caller or not isinstance(site, Site):
+        return False
+    return any(frame.caller is first for frame in site.frames())
+
+
+def _without_repeat(case: Case) -> Iterator[Fix]:
+    """An exact repeat goes."""
+    if not case.same_root or case.same_place or case.is_updated:
+        return
+    statement = statement_of(case.trace, case.again.node)
+    if isinstance(statement, ast.Expr):
+        edit = removed(case.trace, case.source.document(case.again), statement)
+        if edit is not None:
+            yield Fix.by(Repair(Way.DELETE_SECOND), Safety.SAFE, (edit,), preferred=True)
+
+
+def _kept(case: Case) -> Iterator[Fix]:
+    """`retain_graph=True` on the first call, or on the one that hands its keyword arguments on to it."""
+    before = _keeping_call(case)
+    call = call_of(case.trace, before.node)
+    edit = None if call is None else edits.add_keyword(case.source.document(before), call, "retain_graph", "True")
+    if edit is not None and call is not None:
+        doubles = case.same_root and case.earlier.accumulates
+        repair = Repair(Way.RETAIN_TWICE if doubles else Way.RETAIN, lines=(before.line,))
+        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=not doubles)
+
+
+def _keeping_call(case: Case) -> Site:
+    """The first call, or the one that hands its keyword arguments on to it: `def backward(loss, **kwargs)`."""
+    pair = second_calls.apart(case)
+    call = call_of(case.trace, case.before.node)
+    function = function_of(case.trace, case.before.node)
+    passed = next((each.value for each in call.keywords if each.arg is None), None) if call is not None else None
+    if pair is None or function is None or function.args.kwarg is None or pair[0] not in case.before.frames()[1:2]:
+        return case.before
+    return pair[0] if isinstance(passed, ast.Name) and passed.id == function.args.kwarg.arg else case.before
+
+
+def _need(case: Case) -> Need:
+    """What the first call has freed."""
+    starts = nodes_of(case.call.roots) if case.call is not None else []
+    steps = [each.site for each in stepped_since(case.trace, case.earlier)]
+    spoilt = (case.before, *steps[-1:])
+    return Need(case.trace, case.source, tuple(starts), case.is_spent, case.again, spoilt, case.is_updated)
+
+
+def _started_anew(case: Case) -> Iterator[Fix]:
+    """`loss = 0` again before the statement that goes on adding to a loss that was back-propagated already."""
+    old = case.earlier.roots[0]
+    first = statement_of(case.trace, case.before.node)
+    block = block_of(case.trace, first) if first is not None else None
+    for event in case.trace.of(Built) if block is not None else ():
+        adding = statement_of(case.trace, event.site.node)
+        inputs = [tensor for tensors in event.inputs.values() for tensor in tensors]
+        if not isinstance(adding, ast.AugAssign) or old not in inputs or event.site.caller is not case.again.caller:
+            continue
+        if adding.lineno < case.before.line:
+            continue
+        name = edits.flat(case.source.document(case.again), adding.target)
+        begun = [each for each in case.trace.visits if _is_start(each, name) and each.lineno < case.before.line]
+        outer = next((each for each in block or () if holds(each, adding)), None)
+        if begun and outer is not None and outer.lineno > case.before.line:
+            text = edits.flat(case.source.document(case.again), begun[-1])
+            edit = edits.insert_before(case.source.document(case.again), outer, text)
+            if edit is not None:
+                repair = Repair(Way.RESTART, (name,), (outer.lineno,), text)
+                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+        return
+
+
+def _is_start(statement: ast.AST, name: str) -> TypeGuard[ast.Assign]:
+    """True if a statement gives a variable a constant number."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=bound)], value=ast.Constant(value=int() | float())):
+            return bound == name
+        case _:
+            return False
+
+
+def _summed(case: Case) -> Fix | None:
+    """`a.backward()` and `b.backward()` in one block become `(a + b).backward()` at the place of the second."""
+    pair = second_calls.apart(case)
+    if case.same_root or pair is None or case.is_updated or not same_activation(*pair):
+        return None
+    first, second = (_summand(case, each) for each in pair)
+    if first is None or second is None or first[1:] != second[1:]:
+        return None
+    one, two = (statement_of(case.trace, each.node) for each in pair)
+    if not isinstance(one, ast.Expr) or not isinstance(two, ast.Expr):
+        return None
+    block = block_of(case.trace, one)
+    if block is None or not any(each is two for each in block):
+        return None
+    between = [each for each in block if one.lineno < each.lineno < two.lineno]
+    used = any(attribute.attr == "grad" for each in between for attribute in contents(each).attributes)
+    if used or any(isinstance(event, (Stepped, Cleared)) for event in since(case.trace, case.earlier)):
+        return None  # The gradients of the first are used, or thrown away, before those of the second come.
+    document = case.source.document(case.again)
+    left, right = edits.flat(document, first[0]), edits.flat(document, second[0])
+    if isinstance(second[0], ast.BinOp):
+        right = f"({right})"
+    if left == right or not isinstance(first[0], (*edits.ATOMS, ast.BinOp)):
+        return None
+    gone = edits.delete_but_comment(document, one)
+    if gone is None:
+        return None
+    text = f"{first[1]}{left} + {right}{first[2]}"
+    repair = Repair(Way.SUM_TWO, text=text)
+    return Fix.by(repair, Safety.SAFE, (gone, edits.replace(document, two, text)), preferred=True)
+
+
+def _summand(case: Case, site: Site) -> tuple[ast.expr, str, str] | None:
+    """The loss of a `loss.backward()` or `accelerator.backward(loss)`, and what stands before and after it there."""
+    loss = _plain(case, site)
+    if loss is not None:
+        return loss, "(", ").backward()"
+    match call_of(case.trace, site.node):
+        case ast.Call(func=ast.Attribute(attr="backward" | "manual_backward") as asked, args=[loss], keywords=[]):
+            if isinstance(loss, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp)):
+                return loss, f"{edits.flat(case.source.document(site), asked)}(", ")"
+    return None
+
+
+def _plain(case: Case, site: Site) -> ast.expr | None:
+    """The loss of a `loss.backward()` without arguments."""
+    call = call_of(case.trace, site.node)
+    if call is None or call.args or call.keywords or not isinstance(call.func, ast.Attribute):
+        return None
+    return call.func.value if call.func.attr == "backward" else None

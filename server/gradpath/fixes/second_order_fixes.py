@@ -1,0 +1,69 @@
+"""Differentiating through a gradient: `create_graph=True` where a loss is computed from what `autograd.grad` gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Safety
+from gradpath.findings.second_calls import Case
+from gradpath.findings.stories import short_operation
+from gradpath.findings.syntax import call_of
+from gradpath.fixes import edits
+from gradpath.interpreter.trace import Site
+from gradpath.repairs import Repair, Way
+
+_FLAT = frozenset({"sign", "sgn", "round", "floor", "ceil", "argmax", "argmin"})
+"""What has no slope: a gradient that goes through these is a direction, and nobody differentiates it."""
+
+_JOINS = frozenset({"add", "add_", "sub", "sub_", "rsub", "cat", "concat", "stack", "hstack", "vstack"})
+"""Operations in which a gradient stays a term of its own beside what has a graph; with others it is a weight or an
+input, and may well be constant on purpose.
+"""
+
+
+def differentiated(case: Case) -> Iterator[Fix]:
+    """`create_graph=True` on the first call, where the second one goes back from a loss that measures its gradient.
+
+    Such as the penalty of a critic, the derivative in a differential equation, the forces of a potential.
+    """
+    call = call_of(case.trace, case.before.node)
+    if call is None or case.call is None or case.earlier.accumulates or case.earlier.create_graph:
+        return
+    if any(each.arg == "retain_graph" for each in call.keywords) or not _measures(case, case.call.roots):
+        return
+    edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
+    if edit is not None:
+        yield Fix.by(Repair(Way.CREATE, lines=(case.before.line,)), Safety.SAFE, (edit,), preferred=True)
+
+
+def differentiable(case: Case) -> Iterator[Fix]:
+    """`create_graph=True` on a call that only asks, whatever becomes of its gradient: that is a constant without it."""
+    call = call_of(case.trace, case.before.node)
+    if call is None or case.earlier.accumulates or case.earlier.create_graph:
+        return
+    edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
+    if edit is not None:
+        yield Fix.by(Repair(Way.CREATE, lines=(case.before.line,)), Safety.UNSAFE, (edit,))
+
+
+def _measures(case: Case, roots: tuple[Tensor, ...]) -> bool:
+    """Whether one of these is computed from the gradient, which stays a term of its own on the way."""
+    todo, seen = list(roots), set[int]()
+    while todo:
+        tensor = todo.pop()
+        if id(tensor) in seen:
+            continue
+        seen.add(id(tensor))
+        made = tensor.origin
+        if tensor.operation == "gradient":
+            if isinstance(made, Site) and made.node is case.before.node and not tensor.requires_grad:
+                return True
+            continue
+        short = short_operation(tensor.operation)
+        live = [each for each in tensor.maker if each.requires_grad]
+        if short in _JOINS or short.endswith("loss"):
+            todo.extend(tensor.maker)
+        elif short not in _FLAT and not any(each.is_parameter for each in tensor.maker):
+            todo.extend(live if live else tensor.maker)
+    return False

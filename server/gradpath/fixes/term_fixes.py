@@ -1,0 +1,31 @@
+"""Ways to let what goes into a loss by its value alone be trained by it; other parameters learn then: none is safe."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Fix, Safety
+from gradpath.findings.cuts import Cause
+from gradpath.findings.report import Source
+from gradpath.fixes import cut_fixes, edits, on_tensors
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.repairs import Repair, Way
+
+
+def undone(trace: Trace, source: Source, cause: Cause, near: Site, added: Site) -> Iterator[Fix]:
+    """Fixes that take a cut away whose value is `added` to the loss of the backward at `near`, best first."""
+    site = cause.site
+    if site is None:
+        return
+    found = list(cut_fixes.undo(trace, source, cause, near))
+    if cause.how == "numpy":
+        found += on_tensors.on_tensors_read(trace, source, site, added)
+    for fix in found:
+        yield Fix.by(fix.repairs, Safety.UNSAFE, fix.edits)
+    node = site.node
+    if not found and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+        edit = edits.drop_method(source.document(site), node)
+        if edit is not None:
+            repair = Repair(Way.DROP_CUT, lines=(site.line,), text=f".{node.func.attr}()")
+            yield Fix.by(repair, Safety.UNSAFE, (edit,))

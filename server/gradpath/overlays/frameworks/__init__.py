@@ -1,0 +1,1 @@
+"""What the names of training frameworks mean, one file a framework."""

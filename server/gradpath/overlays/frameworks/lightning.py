@@ -1,0 +1,189 @@
+"""Lightning: `training_step` returns the loss, and the trainer clears, back-propagates and steps.
+
+As documented for automatic optimization: for each batch `training_step`, `optimizer.zero_grad()`, `loss.backward()`,
+`optimizer.step()`; the step may return the loss, a dict with "loss", or None to skip the batch. With
+`self.automatic_optimization = False` the step does all of that itself, by `self.optimizers()` and
+`self.manual_backward(loss)`. `self.log` keeps numbers alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from gradpath.interpreter.classes import innermost
+from gradpath.interpreter.containers import List, iterate
+from gradpath.interpreter.entered import Entered
+from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Attribute
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays.frameworks import engines
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.registry import Caller
+from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance
+from gradpath.overlays.torch.optim import OptimizerInstance, clip
+
+
+class LightningInstance(ModuleInstance):
+    """A `LightningModule`; `made` optimizers are those of `configure_optimizers`, None before that was called."""
+
+    __slots__ = ("made_optimizers",)
+
+    def __init__(self, cls: Class) -> None:
+        super().__init__(cls)
+        self.made_optimizers: Value = None
+
+    def native_attribute(self, machine: Machine, name: str) -> Value:
+        match name:
+            case "automatic_optimization":
+                return True
+            case "log" | "log_dict" | "print" | "save_hyperparameters" | "toggle_optimizer" | "untoggle_optimizer":
+                return NativeFunction(name, engines.nothing)
+            case "manual_backward":
+                return NativeFunction(name, engines.backward)
+            case "optimizers":
+                return NativeFunction(name, lambda m, a: optimizers_of(m, self))
+            case "clip_gradients":
+                return NativeFunction(name, lambda m, a: _clip(m, a.get(0, "optimizer", None)))
+            case "all_gather":
+                return NativeFunction(name, engines.gathered)
+            case "freeze" | "unfreeze":
+                wanted = name == "unfreeze"
+                return NativeFunction(
+                    name, lambda m, a: m.call(m.attribute(self, "requires_grad_"), Arguments([wanted]))
+                )
+            case _:
+                return super().native_attribute(machine, name)
+
+
+class LightningClass(ModuleClass, Caller):
+    """`LightningModule`."""
+
+    __slots__ = ()
+
+    calls = frozenset({"training_step"})
+
+    def create(self, machine: Machine) -> Instance:
+        return LightningInstance(self)
+
+    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
+        return LightningInstance(subclass)
+
+    def enter(self, machine: Machine, entered: Entered) -> Value:
+        """A `training_step` is entered as the trainer runs it."""
+        if not isinstance(entered.receiver, LightningInstance):
+            return machine.call(entered.made, entered.arguments())
+        fit(machine, entered.receiver, machine.unknown("batches"))
+        return None
+
+
+def fit(machine: Machine, module: LightningInstance, batches: Value) -> None:
+    """The training loop of the trainer, over the first few batches."""
+    step = innermost(module.cls.find("training_step"))
+    if step is None:
+        return
+    optimizers = optimizers_of(machine, module)
+    automatic = machine.attribute(module, "automatic_optimization")
+    host = iter(()) if batches is None else iterate(machine, batches)[0]
+
+    known = len(step.node.args.posonlyargs) + len(step.node.args.args) - 1
+    count = itertools.count()
+
+    def run(batch: Value) -> None:
+        arguments = Arguments([_plain(batch), next(count)][:known], open=True)
+        result = machine.call(machine.attribute(module, "training_step"), arguments)
+        wanted = machine.decided(automatic) if isinstance(automatic, Unknown) else automatic
+        if wanted is not False:
+            _optimize(machine, step, result, optimizers)
+
+    engines.repeat(machine, step.node, host, run)
+
+
+def _plain(batch: Value) -> Value:
+    if isinstance(batch, Unknown):
+        batch.kind = Kind.PLAIN
+    return batch
+
+
+def _optimize(machine: Machine, step: Function, result: Value, optimizers: Value) -> None:
+    """Automatic optimization of the result of `training_step`."""
+    loss = result.look_up("loss") if isinstance(result, Dict) else result
+    if loss is None or loss is UNDEFINED:
+        return
+    known = [each for each in _each(optimizers) if isinstance(each, OptimizerInstance)]
+    for optimizer in known:
+        machine.call(machine.attribute(optimizer, "zero_grad"), Arguments())
+    engines.at_result(machine, step, lambda: _discard(engines.back_propagate(machine, loss, Arguments())))
+    for optimizer in known:
+        machine.call(machine.attribute(optimizer, "step"), Arguments())
+
+
+def _discard(value: Value) -> None:
+    return
+
+
+def optimizers_of(machine: Machine, module: LightningInstance) -> Value:
+    """The result of `self.optimizers()`: the optimizers of `configure_optimizers`, one alone or a list."""
+    if module.made_optimizers is None:
+        maker = innermost(module.cls.find("configure_optimizers"))
+        made = None if maker is None else machine.call(machine.attribute(module, "configure_optimizers"), Arguments())
+        found = list(_each(made))
+        if not found:
+            origin = Attribute(module, "optimizer", "optimizer of a trainer")
+            module.made_optimizers = machine.unknown_from(origin, ("optimizers", id(module)))
+        else:
+            module.made_optimizers = found[0] if len(found) == 1 else List(found)
+    return module.made_optimizers
+
+
+def _each(made: Value) -> Iterator[Value]:
+    """The optimizers in what `configure_optimizers` returns: one, several, dicts, or two lists with the schedules."""
+    match made:
+        case OptimizerInstance():
+            yield made
+        case Dict():
+            yield from _each(made.look_up("optimizer"))
+        case (List() | tuple() as optimizers, List() | tuple()):
+            yield from _each(optimizers)
+        case List() | tuple():
+            for each in made.items if isinstance(made, List) else made:
+                yield from _each(each)
+
+
+def _clip(machine: Machine, optimizer: Value) -> Value:
+    if isinstance(optimizer, OptimizerInstance):
+        parameters = [tensor.handle for tensor in optimizer.parameters()]
+        return clip(machine, Arguments([List(parameters, open=optimizer.open)]))
+    return None
+
+
+def _trainer(machine: Machine, arguments: Arguments) -> Value:
+    return engines.Helper("Trainer", {"fit": _fit})
+
+
+def _fit(machine: Machine, arguments: Arguments) -> Value:
+    module = arguments.get(0, "model", None)
+    if isinstance(module, LightningInstance):
+        fit(machine, module, arguments.get(1, "train_dataloaders", machine.unknown("batches")))
+    return None
+
+
+_MODULE = LightningClass("LightningModule", [MODULE])
+
+NAMES: Names = {
+    **dict.fromkeys(
+        (
+            "lightning.LightningModule",
+            "lightning.pytorch.LightningModule",
+            "lightning.pytorch.core.LightningModule",
+            "pytorch_lightning.LightningModule",
+            "pytorch_lightning.core.LightningModule",
+        ),
+        _MODULE,
+    ),
+    **dict.fromkeys(("lightning.Trainer", "lightning.pytorch.Trainer", "pytorch_lightning.Trainer"), _trainer),
+}
+
+FOLLOWED = True

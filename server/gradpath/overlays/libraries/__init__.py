@@ -1,0 +1,1 @@
+"""What the standard library, NumPy and progress bars mean, one file a library."""

@@ -1,0 +1,146 @@
+"""`random`, its like in NumPy, and `heapq`: which items are chosen matters only where some have a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradpath.interpreter.containers import Container, List, any_of, is_slender, sample, sequence
+from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.numbers import AtLeast
+from gradpath.interpreter.origins import Computed, Made, Origin
+from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, NativeFunction, Object, Unknown, Value
+from gradpath.overlays.namespace import Fields, Names
+from gradpath.overlays.torch.tensor_value import TensorValue
+
+
+def _sample(machine: Machine, arguments: Arguments) -> Value:
+    """`random.sample(population, k)`: as many items, at least one; the first items represent all."""
+    source = arguments.get(0, "population", None)
+    items = sample(machine, source)[0] if not isinstance(source, Unknown) else None
+    count = arguments.get(1, "k", 1)
+    if not items:
+        return machine.unknown("random choice", None, (source,))
+    if is_slender(tuple(items)) and any(_has_graph(item, 3) for item in items):
+        least = count.minimum if isinstance(count, AtLeast) else count if isinstance(count, int) else 1
+        return List(_spent_first(items)[:least], open=least is not count or least > len(items))
+    if not isinstance(count, int):
+        return List(items[:2], open=True)
+    return List([items[index % len(items)] for index in range(min(count, 4096))])
+
+
+def _choice(machine: Machine, arguments: Arguments) -> Value:
+    source = arguments.get(0, "seq", None)
+    items = sequence(machine, source) if not isinstance(source, Unknown) else None
+    if not items:
+        return machine.unknown("random choice", None, (source,))
+    chosen = at_random(items)
+    return any_of(machine, items, "random choice") if chosen is UNDEFINED else chosen
+
+
+def is_index(root: Origin) -> bool:
+    """True if an unknown number comes of one drawn at random, or round as the samples of a data set do."""
+    return isinstance(root, Computed) and root.made in (Made.DRAWN, Made.BATCH)
+
+
+def at_random(items: Sequence[Value]) -> Value:
+    """The item with a graph that is drawn sooner or later: one that a backward has been through, if there is one."""
+    if not items or not is_slender(tuple(items)) or not all(_has_graph(item, 3) for item in items):
+        return UNDEFINED
+    return next((item for item in items if _is_spent(item, 3)), items[0])
+
+
+def _index(root: str) -> NativeFunction:
+    return NativeFunction("randint", lambda machine, arguments: machine.unknown(root, made=Made.DRAWN))
+
+
+def _array_choice(machine: Machine, arguments: Arguments) -> Value:
+    """`numpy.random.choice(a, size)`: of a list as `random` does it, or indices below a number."""
+    if isinstance(arguments.get(0, "a", None), List):
+        size = arguments.get(1, "size", None)
+        return (
+            _choice(machine, arguments) if size is None else _sample(machine, Arguments([arguments.get(0, "a"), size]))
+        )
+    return machine.unknown("numpy.random", made=Made.DRAWN)
+
+
+def _has_graph(value: Value, depth: int) -> bool:
+    """True if a value holds a tensor with a graph, or may."""
+    match value:
+        case TensorValue():
+            return value.tensor.requires_grad or value.tensor.is_open
+        case Unknown():
+            return value.kind is not Kind.PLAIN
+        case tuple() | Container() | Fields() | Instance():
+            parts = value if isinstance(value, tuple) else value.parts()
+            return depth == 0 or any(_has_graph(part, depth - 1) for part in parts)
+        case _:
+            return False
+
+
+def _freshest(items: list[Value]) -> list[Value]:
+    """The items, first those that no backward has been through: what fails then fails for every choice."""
+    return sorted(items, key=lambda item: _is_spent(item, 3))
+
+
+def _spent_first(items: list[Value]) -> list[Value]:
+    """The items, first those that a backward has been through: in a long run, a draw holds one."""
+    return sorted(items, key=lambda item: not _is_spent(item, 3))
+
+
+def _is_spent(value: Value, depth: int) -> bool:
+    """True if a value holds a tensor whose graph a backward has freed."""
+    match value:
+        case TensorValue():
+            return value.tensor.node is not None and value.tensor.node.freed_by is not None
+        case Unknown():
+            return _is_spent(value.tensor, depth)
+        case tuple() | Container() | Fields() | Instance():
+            parts = value if isinstance(value, tuple) else value.parts()
+            return depth > 0 and any(_is_spent(part, depth - 1) for part in parts)
+        case _:
+            return False
+
+
+def _push(machine: Machine, arguments: Arguments) -> Value:
+    """`heapq.heappush(heap, item)`."""
+    heap = arguments.get(0, "heap", None)
+    if isinstance(heap, Object):
+        machine.call(heap.attribute(machine, "append"), Arguments([arguments.get(1, "item", None)]))
+    return None
+
+
+def _pop(machine: Machine, arguments: Arguments) -> Value:
+    """`heapq.heappop(heap)`: any of the items, which is gone then."""
+    heap = arguments.get(0, "heap", None)
+    if not isinstance(heap, List) or not heap.items:
+        return machine.unknown("item of a heap", None, (heap,))
+    if not is_slender(heap) or (len(heap.items) > 1 and not any(_has_graph(item, 3) for item in heap.items)):
+        return machine.unknown("item of a heap", None, (heap,))
+    chosen = _freshest(heap.items)[0]
+    heap.items[:] = [item for item in heap.items if item is not chosen]
+    return chosen
+
+
+def _extremes(machine: Machine, arguments: Arguments) -> Value:
+    """`heapq.nsmallest(n, iterable)` and its counterpart."""
+    return _sample(machine, Arguments([arguments.get(1, "iterable", None), arguments.get(0, "n", 1)]))
+
+
+NAMES: Names = {
+    "heapq.heappush": _push,
+    "heapq.heappop": _pop,
+    "heapq.heapify": lambda machine, arguments: None,
+    "heapq.nlargest": _extremes,
+    "heapq.nsmallest": _extremes,
+    "numpy.random.choice": _array_choice,
+    "numpy.random.randint": _index("numpy.random"),
+    "random.randint": _index("random.index"),
+    "random.randrange": _index("random.index"),
+    "random.sample": _sample,
+    "random.choices": lambda machine, arguments: _sample(
+        machine, Arguments([arguments.get(0, "population", None), arguments.keywords.get("k", 1)])
+    ),
+    "random.choice": _choice,
+    "random.shuffle": lambda machine, arguments: None,
+}

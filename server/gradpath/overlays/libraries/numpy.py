@@ -1,0 +1,79 @@
+"""NumPy, as far as it meets tensors: it refuses those that require grad, and what it gives has no graph."""
+
+from __future__ import annotations
+
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Library, Made
+from gradpath.interpreter.values import Arguments, NativeFunction, Unknown, Value
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.presumed.unknowns import unknown_call
+from gradpath.overlays.torch.operations import tensors_in
+from gradpath.overlays.torch.tensor_methods import refuse_numpy
+
+CONVERSIONS = (
+    "array",
+    "asarray",
+    "mean",
+    "sum",
+    "std",
+    "var",
+    "median",
+    "max",
+    "min",
+    "stack",
+    "concatenate",
+    "average",
+)
+
+
+_REFUSING = """
+abs absolute add append argmax argmin argsort around asanyarray ascontiguousarray atleast_1d ceil clip cos
+cumsum divide dot exp expand_dims floor histogram hstack interp isclose isfinite isinf isnan linspace log log10 log1p
+log2 maximum minimum multiply nanmean percentile power ravel repeat reshape round sign sin sort sqrt square subtract
+tanh tile transpose unique vdot vstack where
+"""
+"""Other functions that make an array of their first argument; their result is plain data."""
+
+
+def _converting(name: str) -> NativeFunction:
+    def convert(machine: Machine, arguments: Arguments) -> Value:
+        tensors = tensors_in(machine, tuple(arguments.positional[:1]))
+        for tensor in tensors:
+            refuse_numpy(machine, tensor)
+        return machine.unknown("numpy array", None, tuple(arguments.all()), made=Made.ARRAY)
+
+    return NativeFunction(name, convert)
+
+
+def _refusing(name: str) -> NativeFunction:
+    def call(machine: Machine, arguments: Arguments) -> Value:
+        for tensor in tensors_in(machine, tuple(arguments.positional[:1])):
+            refuse_numpy(machine, tensor)
+        dotted = f"numpy.{name}"
+        library = machine.unknown_from(Library(dotted, dotted), ("name", dotted), data=True)
+        if not isinstance(library, Unknown):
+            return machine.call(library, arguments)  # The program has put something else in its place.
+        return unknown_call(machine, library, arguments)
+
+    return NativeFunction(name, call)
+
+
+_DELEGATED = ("squeeze", "swapaxes")
+"""Functions that call the method of the same name: of a tensor they give a tensor, with its graph."""
+
+
+def _delegating(name: str) -> NativeFunction:
+    def call(machine: Machine, arguments: Arguments) -> Value:
+        method = machine.attribute(arguments.get(0, "a", None), name)
+        return machine.call(method, Arguments(arguments.positional[1:], arguments.keywords))
+
+    return NativeFunction(name, call)
+
+
+NAMES: Names = {
+    **{f"numpy.{name}": _refusing(name) for name in _REFUSING.split()},
+    **{f"numpy.{name}": _converting(name) for name in CONVERSIONS},
+    **{f"numpy.{name}": _delegating(name) for name in _DELEGATED},
+}
+
+GENERAL = True

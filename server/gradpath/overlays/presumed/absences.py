@@ -1,0 +1,103 @@
+"""Gradients that are certainly None: no unseen code can have run a backward that filled them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.provenance import OBSERVED, Presumption
+from gradpath.autograd.tensor import UNSEEN, Node, Tensor
+from gradpath.interpreter.containers import Iteration, List
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site
+from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Value
+from gradpath.overlays.presumed import weights
+from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.source.nodes import nodes
+
+
+def is_absent(machine: Machine, tensor: Tensor) -> bool:
+    """True if a tensor without a known gradient certainly has none."""
+    if isinstance(tensor.provenance, Presumption) or tensor.is_open:
+        return False  # What is presumed to have a graph may be a leaf as well.
+    if tensor.node is not None:
+        return tensor.is_result
+    if not tensor.flag:
+        return not tensor.aliasing_unsure
+    if tensor.provenance is not OBSERVED or tensor.aliasing_unsure or tensor.left is not None:
+        return False
+    if tensor.operation == UNSEEN or weights.count_put_in(machine) > 0:
+        return False
+    entry = machine.trace.entry
+    own = isinstance(entry, ast.Module) or _was_made_in(machine, entry, tensor)
+    handed = max((at for each, at in _handed(machine) if each is None or _leads_to(each, tensor)), default=-1)
+    events = machine.trace.events
+    for index in range(len(events) - 1, -1, -1):
+        if index < handed:
+            return False
+        match events[index]:
+            case Cleared(tensors=tensors) if any(each is tensor for each in tensors):
+                return True
+            case Lent():
+                return False
+            case BackwardRan(executed=executed) if (handed != -1 or not own) and any(map(_is_unseen, executed)):
+                return False
+    return own and handed == -1
+
+
+def is_hidden(machine: Machine, tensor: Tensor) -> bool:
+    """True if nothing that is not seen was given a tensor, but for models and losses, whose results show it."""
+    if weights.count_put_in(machine) > 0:
+        return False
+    return not any(each is None or _leads_to(each, tensor) for each, _ in _handed(machine))
+
+
+def _leads_to(handed: Tensor, tensor: Tensor) -> bool:
+    return handed is tensor or any(each is tensor for each in handed.ancestors())
+
+
+def _handed(machine: Machine) -> list[tuple[Tensor | None, int]]:
+    """The tensors passed to unseen code (None for other values), with the number of events at that time."""
+    found = machine.remembered.setdefault("handed over", [])
+    assert isinstance(found, list)
+    return found
+
+
+def note_handed(machine: Machine, arguments: Arguments) -> None:
+    """Something that is not seen is called: it may run a backward through what it is handed, now or later."""
+    at = len(machine.trace.events)
+    _handed(machine).extend((each, at) for value in arguments.all() for each in _leading(value))
+
+
+def note_anything_handed(machine: Machine) -> None:
+    """Something that is not seen was handed values of which not all are known."""
+    _handed(machine).append((None, len(machine.trace.events)))
+
+
+def _leading(value: Value, depth: int = 3) -> Iterator[Tensor | None]:
+    match value:
+        case TensorValue():
+            yield from [value.tensor] if value.tensor.requires_grad else []
+        case Function():
+            if any(isinstance(each, ast.Attribute) and each.attr == "backward" for each in nodes(value.node)):
+                yield None
+        case tuple() | List() | Dict():
+            for each in value if isinstance(value, tuple) else value.parts():
+                yield from _leading(each, depth - 1) if depth > 0 else [None]
+        case Instance() | BoundMethod() | Iteration():
+            yield None
+        case _:
+            pass
+
+
+def _is_unseen(node: Node) -> bool:
+    """True if a gradient that arrives at a node may reach anything that was handed to what is not seen."""
+    return node.is_open or node.onward is not None
+
+
+def _was_made_in(machine: Machine, entry: ast.AST, tensor: Tensor) -> bool:
+    """True if the entered function made a tensor itself, so that no other code had it before."""
+    first, last = getattr(entry, "lineno", 0), getattr(entry, "end_lineno", 0)
+    frames = tensor.origin.frames() if isinstance(tensor.origin, Site) else ()
+    return any(each.path == machine.file and first < each.line <= last for each in frames)

@@ -1,0 +1,85 @@
+"""Parameters that are annotated with a class of the program: instances of it, of which the fields are unknown."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.run import presumed_instance
+from gradpath.interpreter.trace import Named, OfClass
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
+from gradpath.overlays.presumed.fitting import fitting_class, read_for
+from gradpath.overlays.presumed.unknowns import unknown_parameter
+from gradpath.overlays.torch.nn import ModuleInstance
+
+_MAKING = "instances of annotated classes that are being made"
+
+
+def annotated_parameter(
+    machine: Machine, function: Function, argument: ast.arg, default: Value, tree: ast.Module | None
+) -> Value:
+    """The presumed instance for a parameter without an argument; `UNDEFINED` if its class is unknown.
+
+    Its class is that of the annotation, or the only class of the checked file `tree` that fits. Of a class with an
+    unseen base, or without a `forward` of its own, less would be known than of an unknown value. The path decides
+    whether it is one: another path shows what does not depend on that.
+    """
+    if default is not UNDEFINED and not isinstance(default, Instance):
+        return UNDEFINED
+    fitted = argument.annotation is None
+    if fitted:
+        cls: Value = fitting_class(function, tree, argument) if tree is not None and default is UNDEFINED else None
+        machine.surveyed.update(() if tree is None else read_for(function, tree))
+    elif isinstance(argument.annotation, ast.Name):
+        cls = function.scope.get(argument.annotation.id)
+    else:
+        return UNDEFINED
+    if not isinstance(cls, Class) or cls.node is None or cls.open:
+        return UNDEFINED
+    making = machine.remembered.setdefault(_MAKING, set())
+    assert isinstance(making, set)
+    if cls in making or any(base.name in ("ABC", "Protocol") for base in cls.mro):
+        return UNDEFINED
+    if not machine.path.decide(OfClass(argument, cls.name, fitted), argument, True, machine.site, idle=True):
+        return UNDEFINED
+    making.add(cls)
+    try:
+        made = _instance(machine, function, cls)
+    finally:
+        making.discard(cls)
+    if isinstance(made, ModuleInstance) and not fitted and not _has_forward(cls):
+        return UNDEFINED
+    if not isinstance(made, ModuleInstance) or making:
+        return made  # A part of what is being made belongs to that.
+    machine.emit(Named(argument.arg, made, machine.site()))
+    return made
+
+
+def _instance(machine: Machine, function: Function, cls: Class) -> Instance:
+    fields = list(_fields(cls))
+    if not fields or isinstance(cls.find("__init__"), Function):
+        return presumed_instance(machine, cls, function.node)
+    made = cls.create(machine)
+    for field, annotation in fields:
+        made.attributes[field] = unknown_parameter(machine, ast.arg(field, annotation), cls.find(field))
+    after = cls.find("__post_init__")
+    if isinstance(after, Function):
+        machine.call(after, Arguments([made]))
+    return made
+
+
+def _fields(cls: Class) -> Iterator[tuple[str, ast.expr]]:
+    """The annotated names of a class body and of its bases, with their annotations."""
+    for each in reversed(cls.mro):
+        for statement in each.node.body if each.node is not None else ():
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                yield statement.target.id, statement.annotation
+
+
+def _has_forward(cls: Class) -> bool:
+    """True if a class of modules has a `forward` that does something."""
+    forward = cls.find("forward")
+    if not isinstance(forward, Function) or isinstance(forward.node, ast.Lambda):
+        return False
+    return any(not isinstance(each, (ast.Pass, ast.Raise, ast.Expr)) for each in forward.node.body)

@@ -1,0 +1,70 @@
+"""The question of what something unknown gives, which the rows of `presumptions.py` answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute, Computed, Made
+from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
+from gradpath.overlays.presumed.presumed_tensors import graph_sources
+from gradpath.overlays.presumed.roles import role_of
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The question of what an unknown value gives: when it is called, or for an index or an attribute (`key`)."""
+
+    machine: Machine | None
+    unknown: Unknown
+    arguments: Arguments
+    key: Value = None
+
+    @property
+    def role(self) -> str:
+        """The role that the name of the unknown suggests."""
+        return role_of(self.unknown)
+
+    @property
+    def grad_enabled(self) -> bool:
+        return self.machine is None or self.machine.autograd.grad_enabled
+
+    @property
+    def has_graph(self) -> bool:
+        """True if an argument has a graph, not only one of which nothing is seen."""
+        given = () if self.machine is None else graph_sources(self.machine, tuple(self.arguments.all()))
+        return any(each.requires_grad and not (each.node is not None and each.node.is_open) for each in given)
+
+    @property
+    def is_of_tensors(self) -> bool:
+        """True if an argument is known to be a tensor, with a graph or without."""
+        return self.machine is not None and bool(graph_sources(self.machine, tuple(self.arguments.all())))
+
+
+def has_graph(machine: Machine, values: Iterable[Value]) -> bool:
+    """True if one of some values has a graph, or is presumed to."""
+    return any(tensor.requires_grad for tensor in graph_sources(machine, tuple(values)))
+
+
+def tells_of_graph(value: object) -> bool:
+    """True if it is computed of whether something has a graph or a gradient of which that is not known."""
+    if not isinstance(value, Unknown):
+        return False
+    match value.origin:
+        case Attribute(of=Unknown() as of, name="requires_grad" | "grad_fn" | "is_leaf" | "grad"):
+            return of.kind is not Kind.PARAMETER
+        case Computed(made=Made.STATE):
+            return True
+        case Computed(sources=sources):
+            return tells_of_graph(value.negates) or any(map(tells_of_graph, sources))
+        case _:
+            return False
+
+
+def is_open(value: Value) -> bool:
+    """True if a value may have a graph of which nothing is seen: what made it may have parameters of its own."""
+    if isinstance(value, (Instance, Function, BoundMethod)):
+        return True  # A module that is handed to its loss.
+    return isinstance(value, Unknown) and value.kind not in (Kind.PLAIN, Kind.CUT)

@@ -1,0 +1,399 @@
+"""The calls between a function's inputs and a backward: what gives a loss its graph is a module or a loss.
+
+Read off the syntax alone, without regard to the order of statements. Functions of the program are followed: a
+parameter that one of them calls is the argument of the call. The result of a `forward` leads to a backward, too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from enum import Enum
+from typing import TypeAlias
+
+from gradpath.overlays.presumed.places import place_of
+from gradpath.source.nodes import nodes, noted, parts
+from gradpath.support.fast_dataclasses import dataclass, field
+
+_CUTTING = frozenset({"clone_", "detach", "item", "numpy", "requires_grad_", "size", "tolist"})
+_BOUNDING = frozenset({"clamp", "clamp_", "clamp_max", "clamp_min", "clip", "clip_"})
+"""Functions that take bounds beside a tensor, which are numbers as a rule and do not lead to a model."""
+
+_GOING_THROUGH = frozenset({"enumerate", "iter", "tqdm", "zip", "cycle", "islice", "track"})
+_STORING = frozenset({"add", "append", "extend", "insert"})
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+_GRAD_MODES = frozenset({"enable_grad", "inference_mode", "no_grad", "set_grad_enabled"})
+
+Definition = ast.FunctionDef
+
+
+class Left(Enum):
+    """Stands for what a fragment leaves out."""
+
+    OUT = "a name that nothing binds"
+
+
+Found: TypeAlias = "Definition | Left | None"
+Find = Callable[[str], Found]
+"""Gives the definition that the place of a callee names, `f` or `self.f`."""
+
+_Names = Mapping[str, Sequence[ast.expr]]
+_Scoped = tuple[ast.AST, "Definition | None"]
+"""A node of the program with the function that it is in; None for the body that is analysed."""
+
+_MOST = 50
+"""Names that are looked for from one body."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeadingCall:
+    """A call that leads to a backward: the places of its arguments, and the callees that gave those.
+
+    `repeated` says that it is in a loop, or in a function that was followed, and so may be called again with the same
+    arguments.
+    """
+
+    arguments: Set[str]
+    results: Set[str]
+    count: int
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """All calls on the way to a backward, by the places of their callees.
+
+    Batches are `iterated` over; `fixed` are the variables that no loop fills again. `followed` are the names that were
+    looked for, with what was found: definitions of the program, or that they are left out. `methods` are those that the
+    body calls of something that it holds, in the innermost loop of a backward: `model.encode`.
+    """
+
+    calls: Mapping[str, Sequence[LeadingCall]]
+    iterated: Set[str]
+    fixed: Set[str]
+    followed: Mapping[str, Found] = field(default_factory=dict)
+    methods: Set[str] = frozenset()
+
+
+_NOTHING = Chain({}, frozenset(), frozenset())
+
+
+def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chain:
+    """The calls on the way to the backwards among the nodes of a body."""
+    roots: list[_Scoped] = [(root, None) for root in _roots(body, every)]
+    if not roots:
+        return _NOTHING
+    own = _read_body(every)
+    slices = _Slices(own, find)
+    calls: dict[str, list[LeadingCall]] = {}
+    looped = {each for loop in every if isinstance(loop, _LOOPS) for each in nodes(loop)}
+    for callee, found in slices.calls(roots).items():
+        for node, scope in found:
+            given = _given(node)
+            repeated = scope is not None or node in looped
+            if given:
+                places = {place for each in given for place in slices.outside(place_of(each), scope)}
+                results = slices.calls([(each, scope) for each in given]).keys()
+                calls.setdefault(callee, []).append(LeadingCall(places - {""}, results, len(given), repeated))
+    fed = {place for each in calls.values() for call in each for place in call.arguments} | slices.handed
+    near = _around([root for root, _ in roots], every)
+    # What a step computes itself, before its backward, are no batches; a loop around that of the step may make them.
+    step = _around([root for root, _ in roots if root in looped], every) & looped
+    batches = {
+        place
+        for name, sources in own.items.items()
+        if name in fed and name not in calls
+        for place in sources
+        if step.isdisjoint(own.values.get(place, ()))
+    }
+    again = _read_body([node for node in every if node in looped])
+    fixed = (own.names | slices.left_out(fed)) - again.values.keys() - again.items.keys()
+    methods = {f"{place}.{name}" for place, name, node in slices.methods if node in near}
+    return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods)
+
+
+def _around(roots: Sequence[ast.AST], every: Sequence[ast.AST]) -> Set[ast.AST]:
+    """The nodes of the innermost loops around some expressions; of the whole body where one is in no loop."""
+    loops = [frozenset(nodes(each)) for each in every if isinstance(each, (ast.For, ast.AsyncFor, ast.While))]
+    near: set[ast.AST] = set()
+    for root in roots:
+        near |= min((each for each in loops if root in each), key=len, default=frozenset(every))
+    return near
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(each.value for each in call.keywords)]
+
+
+def _roots(body: ast.AST, every: Sequence[ast.AST]) -> Iterator[ast.expr]:
+    """The roots of backwards: the receiver of `loss.backward()`, or the argument of `engine.backward(loss)`.
+
+    `x = layer.backward(x)` is not one: the backward of a tensor or an engine has no result to use.
+    """
+    if isinstance(body, ast.FunctionDef) and body.name == "forward" and not _is_static(body):
+        yield from _read_definition(body).returns
+    unused = {node.value for node in every if isinstance(node, ast.Expr)}
+    for node in every:
+        match node:
+            case ast.Call(func=ast.Attribute(value=receiver, attr="backward"), args=given) if (
+                not given or node in unused
+            ):
+                yield receiver
+                yield from given[:1]
+            case ast.Call(func=ast.Name(id="grad") | ast.Attribute(attr="grad"), args=[first, *_]):
+                yield first
+
+
+def _is_static(function: ast.FunctionDef) -> bool:
+    """True if a `forward` belongs to an `autograd.Function`, which runs without gradients."""
+    return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in function.decorator_list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """The bindings of a body: the expressions assigned to each place, and the places that loop variables iterate over.
+
+    `names` are the parameters and all that is bound, `returns` the returned expressions.
+    """
+
+    values: _Names
+    items: Mapping[str, Sequence[str]]
+    names: Set[str]
+    returns: Sequence[ast.expr]
+
+
+@noted
+def _read_definition(definition: Definition) -> _Body:
+    return _read_body(nodes(definition))
+
+
+def _read_body(every: Sequence[ast.AST]) -> _Body:
+    values, items = _assigned(every)
+    names = {node.arg for node in every if isinstance(node, ast.arg)} | values.keys() | items.keys()
+    returns = [
+        node.value
+        for node in every
+        if isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) and node.value is not None
+    ]
+    return _Body(values, items, names, returns)
+
+
+def _assigned(every: Sequence[ast.AST]) -> tuple[dict[str, list[ast.expr]], dict[str, list[str]]]:
+    """The expressions assigned to each place, and the places that loop variables iterate over."""
+    values: dict[str, list[ast.expr]] = {}
+    items: dict[str, list[str]] = {}
+    for node in every:
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    _fill(values, target, value)
+            case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
+                _fill(values, target, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                _fill(values, target, value)
+            case ast.Call(func=ast.Attribute(value=holder, attr=method), args=[*_, last]) if method in _STORING:
+                _fill(values, holder, last)
+            case ast.For(target=target, iter=over) | ast.comprehension(target=target, iter=over):
+                for name in _names(target):
+                    items.setdefault(name, []).extend(_gone_through(over))
+                if not isinstance(over, (ast.Name, ast.Attribute)):
+                    _fill(values, target, over)
+    return values, items
+
+
+def _fill(values: dict[str, list[ast.expr]], target: ast.expr, value: ast.expr) -> None:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        parts_ = value.elts if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts) else None
+        for index, each in enumerate(target.elts):
+            _fill(values, each, value if parts_ is None else parts_[index])
+        return
+    place = place_of(target).removesuffix("[]")
+    if place:
+        values.setdefault(place, []).append(value)
+
+
+def _names(target: ast.expr) -> list[str]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [name for each in target.elts for name in _names(each)]
+    return [target.id] if isinstance(target, ast.Name) else []
+
+
+def _gone_through(over: ast.expr) -> list[str]:
+    """The places that a loop iterates over, through wrappers such as `enumerate`, `islice` and progress bars."""
+    match over:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _GOING_THROUGH:
+            return [place for each in args for place in _gone_through(each)]
+        case _:
+            return [place] if (place := place_of(over)) else []
+
+
+class _Slices:
+    """The calls of parameters and variables on which expressions depend."""
+
+    def __init__(self, own: _Body, find: Find) -> None:
+        self.followed: dict[str, Found] = {}
+        self.handed: set[str] = set()
+        self.methods: list[tuple[str, str, ast.Call]] = []
+        self._own, self._find = own, find
+        self._bound: dict[tuple[Definition, str], list[_Scoped]] = {}
+        self._known: dict[ast.AST, _Read] = {}
+
+    def calls(self, roots: Sequence[_Scoped]) -> Mapping[str, Sequence[tuple[ast.Call, Definition | None]]]:
+        """All calls on the ways into some expressions, by the places of their callees in the body itself."""
+        found: list[tuple[str, ast.Call, Definition | None]] = []
+        seen: set[tuple[str, Definition | None]] = set()
+        read: set[ast.AST] = set()
+        rest = list(roots)
+        while rest:
+            expression, scope = rest.pop()
+            if expression in read:
+                continue
+            read.add(expression)
+            here = self._read(expression, scope)
+            found += ((callee, node, scope) for callee, node in here.calls)
+            for definition, call in here.followed:
+                rest += ((each, definition) for each in _read_definition(definition).returns)
+                rest += ((value, scope) for name, value in _arguments(definition, call) if (name, definition) in seen)
+            for place in here.places:
+                within = None if place.startswith("self.") else scope
+                if (place, within) not in seen:
+                    seen.add((place, within))
+                    rest += self._sources(place, scope)
+        calls: dict[str, list[tuple[ast.Call, Definition | None]]] = {}
+        for callee, node, scope in found:
+            for place in self.outside(callee, scope):
+                calls.setdefault(place, []).append((node, scope))
+        return calls
+
+    def outside(self, place: str, scope: Definition | None, depth: int = 5) -> Iterator[str]:
+        """The place in the body itself that a place in a followed function refers to."""
+        name = _first_name(place)
+        if scope is None or name == "self" or not place:
+            yield place
+        elif depth:
+            for value, around in self._bound.get((scope, name), ()):
+                handed = place_of(value) if isinstance(value, ast.expr) else ""
+                if handed:
+                    yield from self.outside(handed + place[len(name) :], around, depth - 1)
+
+    def _sources(self, place: str, scope: Definition | None) -> Iterator[_Scoped]:
+        """The expressions that fill a place."""
+        body = self._own if scope is None else _read_definition(scope)
+        yield from ((each, scope) for each in body.values.get(place, ()))
+        if scope is not None:
+            yield from self._bound.get((scope, place), ())
+
+    def _read(self, expression: ast.AST, scope: Definition | None) -> _Read:
+        """The calls in an expression itself, and the places that it reads."""
+        known = self._known.get(expression)
+        if known is None:
+            known = self._known[expression] = self._look(expression, scope)
+        return known
+
+    def _look(self, expression: ast.AST, scope: Definition | None) -> _Read:
+        found = _Read([], [], [])
+        rest = [expression]
+        while rest:
+            node = rest.pop()
+            match node:
+                case ast.Call(func=ast.Attribute(attr=method)) if method in _CUTTING:
+                    continue
+                case ast.Call(func=func) if (definition := self._definition(place_of(func), scope)) is not None:
+                    self._bind(definition, node, scope)
+                    found.followed.append((definition, node))
+                case ast.Call(func=func) if self._is_own(callee := place_of(func), scope):
+                    found.calls.append((callee, node))
+                    rest += [*node.args, *node.keywords]
+                case ast.Call(func=ast.Attribute(value=receiver, attr=method)) if method in _BOUNDING:
+                    place = place_of(receiver)
+                    rest += [receiver] if not place or self._is_own(place, scope) else node.args[:1]
+                case ast.Call(func=ast.Attribute(value=receiver, attr=method)):
+                    place = place_of(receiver)
+                    if scope is None and place and self._is_own(place, scope):
+                        self.methods.append((place, method, node))
+                    rest += [receiver, *node.args, *node.keywords]
+                case ast.Call():
+                    rest += [*node.args, *node.keywords]
+                case ast.Name() | ast.Attribute():
+                    found.places.extend([place] if (place := place_of(node)) else [])
+                    if isinstance(node, ast.Attribute):
+                        rest.append(node.value)
+                case ast.Lambda() | ast.IfExp():
+                    rest += parts(node, ("test", "args"))
+                case _:
+                    rest += parts(node)
+        return found
+
+    def _definition(self, callee: str, scope: Definition | None) -> Definition | None:
+        """The function of the program that a callee names, unless a decorator wraps it that may do anything."""
+        is_method = callee.startswith("self.")
+        if not callee or callee.endswith("[]") or (not is_method and self._is_own(callee, scope)):
+            return None
+        found = self._found(callee)
+        return found if isinstance(found, Definition) and all(map(_is_grad_mode, found.decorator_list)) else None
+
+    def _found(self, callee: str) -> Found:
+        if callee not in self.followed:
+            if len(self.followed) >= _MOST:
+                return None
+            self.followed[callee] = self._find(callee)
+        return self.followed[callee]
+
+    def left_out(self, places: Set[str]) -> set[str]:
+        """The places whose names a fragment leaves out."""
+        held = self._own.names | {"self"}
+        names = {place: _first_name(place) for place in places}
+        return {place for place, name in names.items() if name not in held and self._found(name) is Left.OUT}
+
+    def _bind(self, definition: Definition, call: ast.Call, scope: Definition | None) -> None:
+        for name, value in _arguments(definition, call):
+            bound = self._bound.setdefault((definition, name), [])
+            if all(each is not value for each, _ in bound):
+                bound.append((value, scope))
+        if scope is None:
+            self.handed.update(filter(None, map(place_of, _given(call))))
+
+    def _is_own(self, callee: str, scope: Definition | None) -> bool:
+        """True if a callee is held by the function or its object, not a function of the file or of a library.
+
+        What a fragment leaves out may be held as well.
+        """
+        name, _, attribute = callee.removesuffix("[]").partition(".")
+        if attribute:
+            return name == "self"
+        return name in (self._own if scope is None else _read_definition(scope)).names or (
+            name != "" and self._found(name) is Left.OUT
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The content of an expression: unseen calls, calls of functions of the program, and places."""
+
+    calls: list[tuple[str, ast.Call]]
+    followed: list[tuple[Definition, ast.Call]]
+    places: list[str]
+
+
+def _is_grad_mode(decorator: ast.expr) -> bool:
+    """True if a decorator switches gradients: what a function calls under it, it calls without it."""
+    callee = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return place_of(callee).rpartition(".")[2] in _GRAD_MODES
+
+
+def _first_name(place: str) -> str:
+    return place.removesuffix("[]").partition(".")[0]
+
+
+def _arguments(definition: Definition, call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters of a function with what a call hands to them; what is starred may go to any that is left."""
+    names = [each.arg for each in (*definition.args.posonlyargs, *definition.args.args)]
+    rest = iter(names[1:] if names[:1] == ["self"] else names)
+    for value in call.args:
+        if isinstance(value, ast.Starred):
+            yield from ((name, value.value) for name in rest)
+        elif (name := next(rest, None)) is not None:
+            yield name, value
+    yield from ((each.arg, each.value) for each in call.keywords if each.arg is not None)

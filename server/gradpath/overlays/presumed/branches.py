@@ -1,0 +1,97 @@
+"""The trunk that the parts of an unknown model's result share.
+
+`a, b = model(x)` may be two heads on one body, or, less often, two networks side by side. Each part has a node of its
+own that saved something, and below all of them is the trunk, which saved something if the parts share a graph. A part
+that is passed to the same model again (a hidden state) shows that they belong to one computation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import cast
+
+from gradpath.autograd.provenance import OPEN, Presumption
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute, Call, Item
+from gradpath.interpreter.values import Unknown, Value
+from gradpath.overlays.presumed import conditions
+from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.torch.tensor_value import TensorValue, wrap
+from gradpath.support.lazy_regex import regex
+
+
+def whole_of(part: Unknown) -> Unknown | None:
+    """The result of a call that `part` is an item or attribute of, at any depth; None where it is the result."""
+    found: Unknown | None = None
+    while isinstance(part.origin, (Attribute, Item)) and isinstance(part.origin.of, Unknown):
+        part = found = part.origin.of
+    return found
+
+
+_DETACHED = regex(r"mems$|past|cache|^kv", re.I)
+"""Names of states that models hand out detached, as Transformer-XL does."""
+
+
+def lively(values: Sequence[Value], model: Value) -> tuple[Value, ...]:
+    """The arguments of a model whose graph certainly continues into its result."""
+    kept = [value for value in values if not (isinstance(value, Unknown) and _may_be_detached(value, model))]
+    return tuple(lively(value, model) if isinstance(value, tuple) else value for value in kept)
+
+
+def _may_be_detached(value: Unknown, model: Value, depth: int = 5) -> bool:
+    """True if a value, or one that it is a part of, is called like such a state or is a slice of the model's result.
+
+    What one model gives and another takes is no state: `head(features[:n])`.
+    """
+    if isinstance(value.origin, Item) and isinstance(value.origin.key, slice):
+        whole = whole_of(value)
+        return whole is None or not isinstance(whole.origin, Call) or whole.origin.of is model
+    if _DETACHED.search(value.label or value.name):
+        return True
+    if depth == 0 or isinstance(value.origin, Call):
+        return False
+    return any(isinstance(source, Unknown) and _may_be_detached(source, model, depth - 1) for source in value.sources)
+
+
+def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor], onward: Presumption) -> Tensor:
+    """The trunk tensor of a call, an ancestor of its result and of each part of it; it leads to the arguments."""
+    key = ("trunk", result.number)
+    known = machine.remembered.get(key)
+    if isinstance(known, TensorValue):
+        return known.tensor
+    callee = result.sources[0] if result.sources else None
+    name = conditions.callee(result)
+    provenance = conditions.RESULT.of(name) if role_of(callee) == "model" else OPEN
+    made = machine.autograd.presumed(sources, provenance=provenance, onward=onward)
+    assert made.node is not None
+    made.origin = made.node.site = result.site
+    made.label = result.label
+    if role_of(callee) == "model":
+        made.node.holds, made.node.saves = True, conditions.PARTS.of(name)
+    machine.remembered[key] = wrap(made)
+    if isinstance(callee, Unknown):
+        _tie(machine, callee, made.node, sources, conditions.STATE.of(name), conditions.SAVES.of(name))
+    return made
+
+
+def _tie(
+    machine: Machine, model: Unknown, node: Node, sources: Sequence[Tensor], state: Presumption, saves: Presumption
+) -> None:
+    """Note the trunk of a model's call, and let those of earlier calls that lead into it count as saving.
+
+    An argument that depends on such a trunk is a `state`; `saves` is the condition under which they save.
+    """
+    trunks = cast("dict[Node, int]", machine.remembered.setdefault("trunks", cast("Value", {})))
+    todo = [tensor.node for tensor in sources if tensor.node is not None]
+    seen: set[Node] = set()
+    while todo:
+        each = todo.pop()
+        if each not in seen:
+            seen.add(each)
+            if trunks.get(each) == model.number:
+                each.holds, each.saves = True, saves
+                node.onward = state
+            todo.extend(each.edges)
+    trunks[node] = model.number

@@ -1,0 +1,243 @@
+"""Unknown models whose parameters the program freezes: what such a model makes of data may as well have no graph.
+
+A model counts as frozen from `model.requires_grad_(False)`, the same (or `detach_()`) for each of
+`model.parameters()`, or a call named for it, until a part of it is set free, or another part is put in.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.expressions import evaluate
+from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute, Call, Item
+from gradpath.interpreter.ownership import FlagMissed
+from gradpath.interpreter.values import Arguments, Object, Unknown, Value
+from gradpath.overlays.presumed import missed_flags, uses, weights
+from gradpath.overlays.presumed.places import place_of
+from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.torch.nn import DRAWN
+from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.source.nodes import nodes, noted
+from gradpath.support.lazy_regex import regex
+
+_FROZEN = "frozen model"
+_WHOLLY = "wholly frozen model"
+
+_HARMLESS = frozenset(
+    """apply children cuda eval float modules named_children named_modules named_parameters parameters
+    requires_grad_ state_dict to train zero_grad""".split()  # noqa: SIM905
+)
+"""Methods of modules that thaw nothing."""
+
+_FREEZING = regex(r"^_?(un)?freeze(_(all|grads?|model|module|net|network|parameters|params|weights))?$")
+_SWITCHING = regex(r"^_?((set|toggle|switch|enable)_)?(requires_grads?|grads?)$", re.I)
+
+
+def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) -> None:
+    """`target.requires_grad_(value)`, or the assignment to the flag, on a model or on one of its parameters.
+
+    One parameter represents all, unless other unknowns were met since it first appeared; `looked_up` attributes of it
+    do not count as one.
+    """
+    if value is not False:
+        _doubt(machine, target)
+    if role_of(target) == "model" or _is_part(target):
+        models = [target]
+    elif value is not False or machine.unknown_count <= _drawn(machine, target) + looked_up:
+        models = weights.models_of_parameter(target)
+        machine.remembered[DRAWN] = machine.unknown_count
+    else:
+        models = []
+    for model in models:
+        _switch(machine, model, value)
+        if isinstance(value, bool):
+            weights.flag(machine, model, value)
+        if value is False and not _thaws_somewhere(machine):
+            machine.remembered[_WHOLLY, model.number] = model, len(_doubted(machine))
+
+
+def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
+    """`child.requires_grad = False` of what is a module, and `p.require_grad = False`: nothing reads that.
+
+    The children of a model are modules, and so is what has a flag and is called somewhere: tensors are not.
+    """
+    if not (name == missed_flags.FLAG or missed_flags.is_near(name)):
+        return
+    models: list[Unknown] = []
+    match weights.whole_of(target):
+        case Unknown(origin=Call(of=Unknown(name=method, owner=Unknown() as model))) if method in _PARTS:
+            models = [model]
+        case _ if name != missed_flags.FLAG:
+            models = weights.models_of_parameter(target)
+        case Unknown() if target.role == "model" or (
+            isinstance(machine.node, ast.Attribute) and uses.is_called(machine, place_of(machine.node.value))
+        ):
+            models = [target]
+        case _:
+            pass
+    missed_flags.tell(machine, value, [weights.weights_of(machine, each) for each in models])
+
+
+def compared(machine: Machine, node: ast.Compare) -> None:
+    """`p.requires_grad == False` as a statement, which compares where it was to assign."""
+    match node:
+        case ast.Compare(
+            left=ast.Attribute(value=ast.Name() as owner, attr=missed_flags.FLAG),
+            ops=[ast.Eq()],
+            comparators=[ast.Constant(value=False)],
+        ):
+            target = evaluate(machine, owner)
+        case _:
+            return
+    tensors: tuple[Tensor, ...] = ()
+    if isinstance(target, TensorValue) and target.tensor.is_parameter and target.tensor.flag:
+        tensors = (target.tensor,)
+    elif isinstance(target, Unknown):
+        tensors = tuple(weights.weights_of(machine, each) for each in weights.models_of_parameter(target))
+    if tensors:
+        machine.emit(FlagMissed(tensors, False, machine.site()))
+
+
+_PARTS = ("children", "modules", "named_children", "named_modules")
+
+
+def _is_part(target: Unknown) -> bool:
+    """True if a value is a part of a model and not known to be a tensor: `model.stem[0]`."""
+    unsettled = target.kind is Kind.ANYTHING and not isinstance(target.tensor, TensorValue)
+    return unsettled and isinstance(target.origin, Attribute | Item) and weights.is_of_model(target)
+
+
+def _drawn(machine: Machine, parameter: Unknown) -> int:
+    """The number of unknowns when a parameter first appeared, or the last of those that appeared with it."""
+    last = machine.remembered.get(DRAWN, 0)
+    return max(parameter.number, last) if isinstance(last, int) else parameter.number
+
+
+def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
+    """`model.freeze()`, `freeze(model)`, `set_requires_grad([one, other], False)`, of which nothing is seen."""
+    freezes, switches = _speaks(callee.name)
+    values = arguments.all()
+    if callee.owner is not None and not _leaves_frozen(callee.owner, callee.name, values):
+        _doubt(machine, callee.owner)
+    for each in values:
+        _doubt(machine, each)
+    if freezes is None and (not switches or len(values) != 2):
+        return
+    value: Value = values[1] if freezes is None else not freezes
+    targets = [callee.owner] if freezes is not None and not values else values[:1]
+    for target in targets:
+        for each in target.items if isinstance(target, List) else [target]:
+            if isinstance(each, Unknown) and role_of(each) == "model":
+                _switch(machine, each, value)
+
+
+def _leaves_frozen(owner: Unknown, method: str, given: Sequence[Value]) -> bool:
+    """True if a method thaws nothing: one that every module has, one that reads a parameter, or one that computes."""
+    reads = not method.endswith("_") and bool(weights.models_of_parameter(owner))
+    return method in _HARMLESS or reads or any(map(uses.is_tensor, given))
+
+
+@cache
+def _speaks(name: str) -> tuple[bool | None, bool]:
+    """Whether a name says to freeze (False: to thaw), and whether an argument decides that."""
+    freezing = _FREEZING.match(name)
+    return None if freezing is None else not freezing[1], _SWITCHING.match(name) is not None
+
+
+def _switch(machine: Machine, model: Unknown, value: Value) -> None:
+    if value is False:
+        machine.remembered[_FROZEN, model.number] = True
+    else:
+        thaw(machine, model)
+
+
+def part_set(machine: Machine, model: Unknown, value: Value) -> None:
+    """`model.part = value`: a new part has parameters of its own; `model.part *= 2` puts back what was there."""
+    if isinstance(machine.node, ast.AugAssign):
+        return
+    if isinstance(value, Object) and not (isinstance(value, Unknown) and value.is_data):
+        thaw(machine, model)
+
+
+def thaw(machine: Machine, model: Unknown) -> None:
+    """Some of the model's parameters, or of those that it is a part of, are trained again."""
+    for number in weights.line(model):
+        machine.remembered.pop((_FROZEN, number), None)
+        machine.remembered.pop((_WHOLLY, number), None)
+    for tensor in weights.of(machine, model):
+        tensor.flag = True
+
+
+def _thaws_somewhere(machine: Machine) -> bool:
+    """True if the running body also unfreezes something, even if only on some branch."""
+    return _thaws(machine.trace.entry if machine.frame.function is None else machine.frame.function.node)
+
+
+@noted
+def _thaws(body: ast.AST) -> bool:
+    return any(map(_is_thaw, nodes(body)))
+
+
+def _is_thaw(node: ast.AST) -> bool:
+    match node:
+        case ast.Assign(targets=[ast.Attribute(attr="requires_grad")], value=value):
+            return not (isinstance(value, ast.Constant) and value.value is False)
+        case ast.Call(func=ast.Attribute(attr="requires_grad_"), args=args, keywords=keywords):
+            given = [*args, *(each.value for each in keywords)]
+            return not any(isinstance(each, ast.Constant) and each.value is False for each in given)
+        case _:
+            return False
+
+
+def _doubt(machine: Machine, thing: Value) -> None:
+    """Note that something was done with a part of a model, after which it may or may not be trained.
+
+    What a method of a part gives may be anything of that part.
+    """
+    part = thing
+    while isinstance(thing, Unknown) and thing.kind in (Kind.ANYTHING, Kind.PARAMETER):
+        match thing.origin:
+            case Call(of=Unknown() as of):
+                part = thing = of if of.owner is None else of.owner
+            case Attribute(of=of) | Item(of=of):
+                thing = of
+            case _:
+                break
+    if isinstance(part, Unknown):
+        machine.remembered[_DOUBTED] = (*_doubted(machine), weights.line(part))
+
+
+_DOUBTED = "parts of models that may be trained"
+
+
+def _doubted(machine: Machine) -> tuple[list[int], ...]:
+    """The parts that may be trained: the numbers of each, and of all that it is a part of."""
+    found = machine.remembered.get(_DOUBTED, ())
+    assert isinstance(found, tuple)
+    return found
+
+
+def frozen_whole(machine: Machine, model: Value) -> list[Tensor]:
+    """The weights of a model of which the program has frozen all, and let them alone since; else none."""
+    own = weights.line(model) if isinstance(model, Unknown) else []
+    for number in own:
+        match machine.remembered.get((_WHOLLY, number)):
+            case (Unknown() as found, int(before)):
+                later = _doubted(machine)[before:]
+                if not any(own[0] in each or each[0] in own for each in later):
+                    return [each for each in weights.of(machine, found) if not each.requires_grad]
+            case _:
+                pass
+    return []
+
+
+def is_frozen(machine: Machine, model: Unknown) -> bool:
+    """True if a model, or one that it is a part of, is frozen."""
+    return any((_FROZEN, number) in machine.remembered for number in weights.line(model))

@@ -1,0 +1,223 @@
+"""Plain data of unknown value: numbers, texts, arrays, files, options. It is no tensor and holds none.
+
+Nothing that could matter to a gradient is lost with it, and what goes through it has no graph.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Made
+from gradpath.interpreter.values import Class, Unknown, Value
+from gradpath.overlays.presumed.roles import is_option, role_of_name
+from gradpath.source.nodes import Noted, nodes
+
+_OPTIONS = """
+argparse click configargparse configparser fire gin json omegaconf six tokenizers tomllib toml types typing
+typing_extensions tyro yacs yaml
+
+hydra.compose hydra.initialize hydra.main
+"""
+
+_TRANSFORMS = frozenset({"albumentations", "torchvision.transforms"})
+"""Libraries whose objects change what they are given and have no weights."""
+
+_FILES = """
+IPython PIL __future__ abc absl base64 calendar codecs csv cv2 datetime distutils errno getpass git glob gym gymnasium
+h5py hashlib html imageio importlib_metadata io librosa locale logging loguru math matplotlib mlflow nltk numpy os
+packaging pandas pathlib pkg_resources platform plotly posixpath pprint psutil random re regex requests rich scipy
+seaborn secrets shlex shutil signal skimage sklearn socket soundfile sqlite3 string struct subprocess sys tabulate
+tempfile tensorboard tensorboardX termcolor textwrap time timeit traceback tracemalloc urllib uuid visdom wandb warnings
+zipfile
+
+pytest.approx pytest.fixture pytest.mark torch.autograd.profiler torch.backends torch.cuda.Event
+torch.cuda.current_device torch.cuda.device_count torch.cuda.get_device_capability torch.cuda.get_device_name
+torch.cuda.get_device_properties torch.cuda.max_memory_allocated torch.cuda.memory_allocated torch.cuda.memory_reserved
+torch.cuda.nvtx torch.cuda.reset_peak_memory_stats torch.cuda.set_device torch.profiler torchvision.datasets
+torchvision.utils
+torch.distributed.barrier torch.distributed.get_rank torch.distributed.get_world_size
+torch.distributed.init_process_group torch.distributed.is_available torch.distributed.is_initialized
+torch.optim.lr_scheduler torch.testing torch.utils.data.distributed torch.utils.tensorboard
+transformers.AutoTokenizer transformers.get_constant_schedule_with_warmup transformers.get_cosine_schedule_with_warmup
+transformers.get_linear_schedule_with_warmup transformers.get_scheduler transformers.set_seed
+"""
+
+_OF_ANYTHING = _TRANSFORMS | frozenset(_OPTIONS.split())
+"""Libraries, and modules of them, that give data where they are given data: options may hold functions as well."""
+
+_OF_DATA = frozenset(_FILES.split())
+"""Libraries, and modules of them, that give data whatever they are given."""
+
+_TYPES = frozenset({"Path", "PathLike", "bool", "bytes", "float", "int", "ndarray", "str"})
+_HOLDERS = frozenset({"Dict", "List", "Optional", "Sequence", "Tuple", "Union", "dict", "list", "tuple"})
+
+TELLING = frozenset({"device", "dtype", "is_cuda", "is_leaf", "ndim", "requires_grad", "shape", "training"})
+"""Attributes of tensors and modules that are data."""
+
+_MEASURING = frozenset({"dim", "element_size", "get_device", "ndimension", "nelement", "numel", "size"})
+"""Methods of tensors that give data."""
+
+
+def is_library(name: str) -> bool:
+    """True if a dotted name is one of a library of data."""
+    return _is_in(_OF_DATA, name) or _is_in(_OF_ANYTHING, name)
+
+
+def is_part(owner: Unknown, name: str) -> bool:
+    """True if an attribute of what an import gave is a library of data, as `torchvision.transforms` is."""
+    return is_library(f"{_imported_name(owner)}.{name}")
+
+
+def is_transform(value: Unknown) -> bool:
+    """True if a value is an object without weights that changes what it is given: `transforms.Compose([...])`."""
+    return _is_in(_TRANSFORMS, _imported_name(value))
+
+
+def _imported_name(value: object) -> str:
+    """The dotted name of what an import gave, as far as attributes were read of it one after the other."""
+    names: list[str] = []
+    while isinstance(value, Unknown):
+        match value.origin:
+            case Library(name=library):
+                return ".".join((library, *reversed(names)))
+            case Attribute(of=of, name=name):
+                names.append(name)
+                value = of
+            case Call(of=of) | Item(of=of):
+                names.clear()
+                value = of
+            case _:
+                break
+    return ""
+
+
+@cache
+def _is_in(libraries: frozenset[str], name: str) -> bool:
+    """True if a dotted name is one of some libraries or modules, or of what is in them."""
+    parts = name.split(".")
+    return any(".".join(parts[:count]) in libraries for count in range(1, len(parts) + 1))
+
+
+def is_of_library(value: Unknown) -> bool:
+    """True if a value comes from a library that gives data whatever it is given."""
+    match value.root:
+        case Library(name=name):
+            return value.is_data and (_is_in(_OF_DATA, name) or _is_in(_OF_DATA, _imported_name(value)))
+        case Computed(made=Made.DRAWN):
+            return True
+        case _:
+            return False
+
+
+def gives_data(callee: Unknown) -> bool:
+    """True if calling something unknown gives data."""
+    return is_of_library(callee) or (callee.owner is not None and callee.name in _MEASURING)
+
+
+def is_number(cls: Class, name: str, seen: frozenset[str] = frozenset()) -> bool:
+    """True if all methods assign only numbers to an attribute that `__init__` sets to one, as far as the text shows.
+
+    A number divided by an argument of a method is one, such as the share of one iteration.
+    """
+    if name in seen:
+        return True
+    for each in cls.mro:
+        for method in each.node.body if each.node is not None else ():
+            if not isinstance(method, ast.FunctionDef):
+                continue
+            given = {argument.arg for argument in (*method.args.args, *method.args.kwonlyargs)}
+            for value in _set_to(method, name):
+                if not _is_number(value, given, cls, seen | {name}):
+                    return False
+    return True
+
+
+def _set_to(method: ast.FunctionDef, name: str) -> Iterator[ast.expr | None]:
+    """The expressions that a method assigns to an attribute; None for one by unpacking, a loop or the like."""
+    told: dict[ast.expr, ast.expr | None] = {}
+    for node in nodes(method):
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                told[target] = value
+            case ast.AugAssign(target=target, value=value) | ast.AnnAssign(target=target, value=value):
+                told[target] = value
+            case _:
+                pass
+    for node in nodes(method):
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store):
+            yield told.get(node)
+
+
+def _is_number(node: ast.expr | None, given: set[str], cls: Class, seen: frozenset[str]) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, (int, float))
+        case ast.UnaryOp(operand=operand):
+            return _is_number(operand, given, cls, seen)
+        case ast.BinOp(left=left, op=ast.Div(), right=ast.Name(id=name)) if name in given:
+            return _is_number(left, given, cls, seen)
+        case ast.BinOp(left=left, right=right):
+            return _is_number(left, given, cls, seen) and _is_number(right, given, cls, seen)
+        case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return is_number(cls, name, seen)
+        case _:
+            return False
+
+
+_known: Noted[frozenset[str]] = Noted("_plain_data_known")
+
+
+def begin_as_numbers(body: ast.AST) -> frozenset[str]:
+    """The attributes that a body sets to a number where they are None, as a moving average begins."""
+    known = _known.get(body)
+    if known is None:
+        known = _known[body] = frozenset(_begun(body))
+    return known
+
+
+def _begun(body: ast.AST) -> Iterator[str]:
+    for node in nodes(body):
+        match node:
+            case ast.If(
+                test=ast.Compare(left=ast.Attribute(attr=name), ops=[ast.Is()], comparators=[ast.Constant(value=None)]),
+                body=[ast.Assign(targets=[ast.Attribute(attr=target)], value=value)],
+            ) if name == target:
+                match value:
+                    case (
+                        ast.Constant(value=int() | float())
+                        | ast.Call(func=ast.Attribute(attr="item") | ast.Name(id="float" | "int"))
+                    ):
+                        yield name
+                    case _:
+                        pass
+            case _:
+                pass
+
+
+def is_parameter(argument: ast.arg, default: Value) -> bool:
+    """True if a parameter takes plain data, by its annotation, its default or its name."""
+    if role_of_name(argument.arg):
+        return False
+    if argument.annotation is not None and _is_type(argument.annotation):
+        return True
+    if isinstance(default, (bool, str)) or is_option(argument.arg):
+        return True
+    return argument.annotation is None and isinstance(default, (int, float)) and default != 0
+
+
+def _is_type(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return value is None or value is ...
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in _TYPES
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=parts)) if name in _HOLDERS:
+            return all(map(_is_type, parts))
+        case ast.Subscript(value=ast.Name(id=name), slice=part) if name in _HOLDERS:
+            return _is_type(part)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _is_type(left) and _is_type(right)
+        case _:
+            return False

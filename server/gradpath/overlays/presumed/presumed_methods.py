@@ -1,0 +1,297 @@
+"""The presumed effects of methods of unknown receivers: `loss.backward()`, `optimizer.step()`, `scaler.scale(loss)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Library, Made, Member, Undefined
+from gradpath.interpreter.trace import Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
+from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
+from gradpath.overlays.presumed import carriers, conditions, frozen, weights
+from gradpath.overlays.presumed.clearing import is_engine
+from gradpath.overlays.presumed.presumed_tensors import is_computed, presume_tensor, require
+from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.torch import module_hooks, scaling, state_dicts
+from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
+from gradpath.source.nodes import nodes
+
+CALLED = "called by the program"
+"""With the number of an unknown, the key under which a path remembers that it was called."""
+
+Method = Callable[[Machine, Unknown, Arguments], Value]
+
+
+def _backward(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`loss.backward()`; on an engine it takes the loss: `accelerator.backward(loss)`."""
+    if receiver.is_data and not is_engine(receiver):
+        return None
+    is_none = _names_library(receiver) or _is_no_loss(machine, receiver, arguments) or _has_result(machine)
+    if is_none and not is_engine(receiver):
+        return NotImplemented
+    loss = arguments.get(0, "loss")
+    if not is_engine(receiver) and not _is_handed_loss(receiver, loss):
+        loss = UNDEFINED
+    if isinstance(loss, (TensorValue, Unknown)):
+        return _by_engine(machine, receiver, loss, Arguments([], _engine_keywords(arguments)))
+    if (loss is not UNDEFINED and loss is not None) or _is_of_class(machine, receiver):
+        return None
+    if isinstance(receiver.origin, Undefined) and _was_spent_before(machine, receiver):  # Nothing carries its value.
+        receiver.tensor = None
+    carriers.prove(machine, receiver)
+    tensor = presume_tensor(machine, receiver).tensor
+    if tensor.node is not None and tensor.node.is_open:
+        tensor.node.holds = True  # It went through, or PyTorch would have raised: there is a graph, and losses save.
+        tensor.node.saves = conditions.SAVES.of(conditions.name_of(receiver))
+    return wrap(tensor).attribute(machine, "backward").call(machine, arguments)  # type: ignore[attr-defined]
+
+
+def _has_result(machine: Machine) -> bool:
+    """True if the result of the call is used, as by `gradients = layer.backward(gradients)`: a loss returns None."""
+    match machine.node:
+        case ast.Call(func=ast.Attribute(attr="backward")):
+            function = machine.frame.function
+            body = nodes(machine.trace.entry if function is None else function.node)
+            return any(isinstance(each, (ast.Assign, ast.Return)) and each.value is machine.node for each in body)
+        case _:
+            return False  # A framework that calls it on what the program returns.
+
+
+def _by_engine(machine: Machine, engine: Unknown, loss: TensorValue | Unknown, arguments: Arguments) -> Value:
+    """The presumed effect of an engine on the loss that it gets: a call of its `backward()`."""
+    before = machine.autograd.presuming
+    machine.autograd.presuming = conditions.ENGINE.of(f"{conditions.name_of(engine)}.backward")
+    try:
+        if isinstance(loss, Unknown):
+            return _backward(machine, loss, arguments)
+        return machine.call(machine.attribute(loss, "backward"), arguments)
+    finally:
+        machine.autograd.presuming = before
+
+
+def _is_handed_loss(receiver: Unknown, given: Value) -> bool:
+    """True if `receiver.backward(given)` is a method of an engine, which takes the loss: a tensor's takes a gradient.
+
+    A model is not a loss, and a value with a graph is not a gradient that is passed in.
+    """
+    if role_of(receiver) == "model":
+        return isinstance(given, (TensorValue, Unknown))
+    return receiver.tensor is None and isinstance(given, TensorValue) and given.tensor.requires_grad
+
+
+def _is_no_loss(machine: Machine, receiver: Unknown, arguments: Arguments) -> bool:
+    """True if its `backward` is a method of its own: no tensor can be called, or takes arguments of other names."""
+    if role_of(receiver) == "model":
+        return False
+    return (CALLED, receiver.number) in machine.remembered or not arguments.keywords.keys() <= _OF_BACKWARD
+
+
+_OF_BACKWARD = {"create_graph", "gradient", "inputs", "loss", "retain_graph", "retain_variables"}
+
+
+def _was_spent_before(machine: Machine, unknown: Unknown) -> bool:
+    """True if a backward of an earlier iteration ran through the tensor of an unknown."""
+    node = unknown.tensor.tensor.node if isinstance(unknown.tensor, TensorValue) else None
+    freed = None if node is None or node.freed_by is None else node.freed_by.site
+    return isinstance(freed, Site) and iterations_between(freed.loops, machine.loops()) is not None
+
+
+def _names_library(unknown: Unknown) -> bool:
+    """True if it is a library or a part of one: not a loss, whatever its `backward` does."""
+    while unknown.owner is not None:
+        unknown = unknown.owner
+    return isinstance(unknown.origin, (Library, Member))
+
+
+def _is_of_class(machine: Machine, receiver: Unknown) -> bool:
+    """True if an unknown is an object with a `backward` of its own, or may be: a class of the program has one."""
+    if receiver.is_object and receiver.kind not in OF_TENSORS:
+        return True
+    classes = (value for value in machine.globals.variables.values() if isinstance(value, Class))
+    return any(isinstance(value.members.get("backward"), Function) for value in classes)
+
+
+def _engine_keywords(arguments: Arguments) -> dict[str, Value]:
+    kept = ("retain_graph", "create_graph", "inputs")
+    return {name: value for name, value in arguments.keywords.items() if name in kept}
+
+
+def _number(how: str) -> Method:
+    def method(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+        return TensorNumber(ReadOut(presume_tensor(machine, receiver).tensor, how, machine.site()))
+
+    return method
+
+
+def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    if receiver.kind in (Kind.LIVE, Kind.PART):
+        return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach"), arguments)
+    made = machine.unknown("detached", None, (receiver,), made=Made.DETACHED)
+    if isinstance(made, Unknown):
+        made.kind = Kind.PLAIN
+    return made
+
+
+def _new(name: str) -> Method:
+    """`x.new_zeros(...)`: a tensor of its own, whatever `x` is; only tensors have such methods."""
+
+    def method(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+        return machine.call(wrap(machine.autograd.tensor(dtype=None)).attribute(machine, name), arguments)
+
+    return method
+
+
+def _load_state_dict(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    state_dicts.note_loaded(machine, receiver, arguments, tuple(weights.of(machine, receiver)))
+    return NotImplemented
+
+
+def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    return receiver
+
+
+def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`optimizer.step(closure)`, and `scaler.step(optimizer)`; one that is given a loss is the program's own."""
+    if role_of(receiver) == "optimizer":
+        closure = arguments.get(0, "closure", None)
+        if isinstance(closure, Object) and (closure.refuses_calls or _is_of_tensors(closure)):
+            return NotImplemented
+        if isinstance(closure, Object) and not isinstance(closure, Unknown):
+            with machine.autograd.mode(grad=True):  # As all optimizers do.
+                machine.call(closure, Arguments())
+        updated = weights.write(machine, weights.owned(machine, receiver))
+        seen = weights.of_seen(machine, receiver)
+        updated += weights.write(machine, seen, receiver)
+        updated += weights.shared_out(machine, receiver)
+        unseen = (*weights.meant_for(machine, receiver), *seen)
+        machine.emit(Stepped(receiver, tuple(updated), machine.site(), unseen=unseen))
+        return None
+    optimizer = arguments.get(0, "optimizer", None)
+    if is_engine(receiver) and isinstance(optimizer, Object):
+        _take(machine, receiver, optimizer, scaling.Turn.STEPPED)
+        return machine.call(machine.attribute(optimizer, "step"), Arguments(arguments.positional[1:]))
+    if _is_deepspeed(receiver):
+        updated = weights.write(machine, weights.of(machine, receiver))
+        machine.emit(Stepped(receiver, tuple(updated), machine.site()))
+        return _zero_grad(machine, receiver, arguments)
+    return NotImplemented
+
+
+def _is_of_tensors(value: Value) -> bool:
+    return isinstance(value, Unknown) and value.kind in OF_TENSORS
+
+
+def _is_deepspeed(value: Unknown) -> bool:
+    """True if a name suggests an engine like DeepSpeed's, whose `step()` clears the gradients too."""
+    return (value.name or value.label).lower().endswith("engine")
+
+
+def _prepare(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`accelerator.prepare(model, optimizer)`: what was given."""
+    values = arguments.all()
+    if not is_engine(receiver) or not values:
+        return NotImplemented
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    cleared = weights.cleared_by(machine, receiver)
+    weights.clear(machine, cleared)
+    known = cleared is not None and weights.is_of_its_own(receiver)
+    steps = role_of(receiver) == "optimizer"
+    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known, steps))
+    return None
+
+
+def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`scaler.scale(loss)`: the loss times a number."""
+    loss = arguments.get(0, "outputs", None)
+    if isinstance(loss, Unknown) and (loss.kind is not Kind.ANYTHING or isinstance(loss.tensor, TensorValue)):
+        loss = presume_tensor(machine, loss)
+    if not is_engine(receiver) or not isinstance(loss, TensorValue):
+        return NotImplemented
+    made = loss.binary(machine, "mul", 65536.0, False)
+    if isinstance(made, TensorValue):
+        machine.emit(Scaled(made.tensor, machine.site()))
+        machine.remembered[_SCALES, receiver.number] = True
+    return made
+
+
+def _unscale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`scaler.unscale_(optimizer)`: the gradients divided by that number."""
+    _take(machine, receiver, arguments.get(0, "optimizer", None), scaling.Turn.UNSCALED)
+    machine.emit(Scaled(None, machine.site()))
+    return NotImplemented
+
+
+_SCALES = "has scaled a loss"
+
+
+def _take(machine: Machine, receiver: Unknown, optimizer: Value, turn: scaling.Turn) -> None:
+    """A turn of what has scaled a loss, and so is presumed to be a scaler."""
+    if (_SCALES, receiver.number) in machine.remembered:
+        scaling.take(machine, receiver, optimizer, turn, conditions.SCALER.of(conditions.name_of(receiver)))
+
+
+def _update(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    scaling.update(machine, receiver)
+    return NotImplemented
+
+
+def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    frozen.flag(machine, receiver, arguments.get(0, "requires_grad", True), looked_up=1)
+    if receiver.kind is Kind.ANYTHING and not isinstance(receiver.tensor, TensorValue) and not is_computed(receiver):
+        if role_of(receiver) == "model":
+            return receiver
+        if arguments.get(0, "requires_grad", True) is not True:
+            return NotImplemented
+        require(machine, receiver)  # It may be a module as well, which never is used as a tensor.
+        return receiver
+    machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)
+    if receiver.kind is Kind.PLAIN:
+        receiver.kind = Kind.ANYTHING
+    return receiver
+
+
+def _detach_in_place(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`param.detach_()` freezes what it is a parameter of; for the rest it is a method of tensors like others."""
+    if receiver.kind is Kind.PARAMETER:
+        frozen.flag(machine, receiver, False, looked_up=1)
+    return NotImplemented
+
+
+def _forward_hook(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`model.register_forward_hook(hook)`: a function of the program can be followed."""
+    hook = arguments.get(0, "hook", None)
+    models = list(weights.models_around(receiver))
+    if not isinstance(hook, (Function, BoundMethod)) or arguments.keywords or not models:
+        return NotImplemented
+    return module_hooks.register_unseen(machine, receiver, models, hook)
+
+
+METHODS: dict[str, Method] = {
+    "backward": _backward,
+    "item": _number("item"),
+    "detach": _detached,
+    "detach_": _detach_in_place,
+    "state_dict": state_dicts.presumed_state_dict,
+    "load_state_dict": _load_state_dict,
+    "to": _itself,
+    "cuda": _itself,
+    "cpu": _itself,
+    "train": _itself,
+    "eval": _itself,
+    "float": _itself,
+    "scale": _scale,
+    "unscale_": _unscale,
+    "update": _update,
+    "step": _step,
+    "zero_grad": _zero_grad,
+    "requires_grad_": _requires_grad,
+    **{name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")},
+    "prepare": _prepare,
+    "register_forward_hook": _forward_hook,
+    "unwrap_model": _prepare,
+}

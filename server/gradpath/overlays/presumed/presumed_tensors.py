@@ -1,0 +1,305 @@
+"""The tensors of unknown values, created when they are used as tensors, by the table of `presumptions.py`."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from gradpath.autograd.ops import find_op
+from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
+from gradpath.autograd.tensor import Cut, Tensor
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Made, Undefined
+from gradpath.interpreter.values import Object, Unknown, Value
+from gradpath.overlays.presumed import branches, conditions, frozen, weights
+from gradpath.overlays.presumed.dependence import hearsay
+from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.torch.tensor_value import TensorValue, wrap
+
+
+def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
+    """The tensor of an unknown value, created when it is first used as one."""
+    if isinstance(unknown.tensor, TensorValue):
+        return unknown.tensor
+    unknown.tensor = _BEING_MADE
+    made = None
+    try:
+        made = wrap(_materialised(machine, unknown))
+        if unknown.kind not in (Kind.PLAIN, Kind.CUT, Kind.PARAMETER):
+            made.tensor.maker += tuple(hearsay(machine, unknown))
+    finally:
+        unknown.tensor = made
+    made.tensor.label = unknown.label
+    if isinstance(unknown.origin, Undefined):
+        made.tensor.label = unknown.label or unknown.origin.name
+    if unknown.kind is not Kind.CUT:
+        made.tensor.inference = False  # It may have been there before the block of `inference_mode` that uses it.
+    return made
+
+
+_BEING_MADE = Object()
+"""Stands for the tensor of an unknown value while that is made: a container may hold what it was read from."""
+
+
+def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
+    if unknown.kind is Kind.LIVE:
+        return _with_graph(machine, unknown)
+    if is_required(machine, unknown):
+        made = machine.autograd.tensor(requires_grad=True, dtype=None)
+        made.origin = unknown.site
+        return made
+    sources = _sources_of(machine, unknown)
+    match unknown.kind:
+        case Kind.PLAIN:
+            made = machine.autograd.tensor(dtype=None)
+            made.maker = (*sources, *_data_behind(machine, unknown))
+            made.provenance = unknown.provenance
+            made.several = _of_batch(machine, unknown)
+            how, live = _way_out(unknown), next((each for each in sources if each.requires_grad), None)
+            if how and live is not None:
+                machine.autograd.cut(made, Cut(how, unknown.site, live))
+            return made
+        case Kind.PARAMETER:
+            made = machine.autograd.tensor(requires_grad=True, dtype=None)
+            made.is_parameter = True
+            made.provenance = unknown.provenance
+            models = weights.models_of_parameter(unknown)
+            made.member_of = weights.weights_of(machine, models[0]) if len(models) == 1 else None
+            return made
+        case Kind.CUT:
+            made = machine.autograd.tensor(dtype=None)
+            made.provenance = unknown.provenance
+            whole = branches.whole_of(unknown)
+            if whole is not None and isinstance(whole.tensor, TensorValue):
+                made.inference = whole.tensor.tensor.inference  # What was made within the block, and used after it.
+            how = "inference_mode" if made.inference else "no_grad"
+            made.maker = (*sources, *weights.behind(machine, unknown))
+            machine.autograd.cut(made, Cut(how, unknown.site, sources[0] if sources else None, "call"))
+            return made
+        case other:
+            row = other is Kind.PART
+            result = branches.whole_of(unknown) or unknown
+            name = conditions.callee(result)
+            onward = None if row else conditions.OTHER.of(name)
+            provenance = conditions.RESULT.of(name) if row else OPEN
+            made = machine.autograd.presumed(sources, provenance=provenance, onward=onward)
+            made.origin = unknown.site
+            if made.node is not None:
+                weights.attach(machine, unknown, made.node)
+            return made
+
+
+BATCHED = "several samples of a data set that is seen"
+"""With the number of an unknown, the key under which a path remembers that it is such a batch."""
+
+
+def _of_batch(machine: Machine, unknown: Unknown) -> Provenance | None:
+    """The provenance of a tensor's having several samples, where a loader gives it, or what it is a part of by name.
+
+    Something else by another type, or in another place, has as many.
+    """
+    parts = 1
+    while True:
+        match unknown.origin:
+            case Call(of=Unknown() as whole, name=name) if is_method_of_tensors(name) and _keeps_size(name):
+                unknown = whole
+            case Item(of=Unknown() as loader, key=None):
+                gives_batches = role_of(loader) == "loader" and loader.kind is not Kind.PLAIN
+                return conditions.BATCH.of(conditions.name_of(loader)) if gives_batches else None
+            case Computed(made=Made.BATCH):
+                return OBSERVED if (BATCHED, unknown.number) in machine.remembered else None
+            case Item(of=Unknown() as whole, key=int() | str()) | Attribute(of=Unknown() as whole) if parts:
+                unknown, parts = whole, 0
+            case _:
+                return None
+
+
+def _keeps_size(method: str) -> bool:
+    op = find_op(f"torch.Tensor.{method}")
+    return op is not None and op.size[:1] == ("same",)
+
+
+def _way_out(unknown: Unknown) -> str:
+    """The operation that took a value without a graph from one that may have one; "" if none did."""
+    match unknown.origin:
+        case Attribute(name="data"):
+            return "data"
+        case Computed(made=Made.DETACHED):
+            return "detach"
+        case _:
+            return ""
+
+
+def _is_known_data(unknown: Unknown) -> bool:
+    """True if data was used as a tensor already, or was taken from what may have a graph."""
+    return isinstance(unknown.tensor, TensorValue) or bool(_way_out(unknown))
+
+
+def _data_behind(machine: Machine, unknown: Unknown) -> list[Tensor]:
+    """The tensors without a graph that data was made of: what a frozen model gave, and its parameters."""
+    behind = frozen.frozen_whole(machine, unknown.origin.of) if isinstance(unknown.origin, Call) else []
+    for each in _operands(unknown):
+        if isinstance(each, Unknown) and is_of_frozen(machine, each):
+            behind.append(presume_tensor(machine, each).tensor)
+    return behind
+
+
+def is_of_frozen(machine: Machine, value: object) -> bool:
+    """True if a frozen model has computed something, or it was computed from such."""
+    seen: set[int] = set()
+    todo = [value]
+    while todo:
+        each = todo.pop()
+        if not isinstance(each, Unknown) or each.kind is not Kind.PLAIN or each.number in seen:
+            continue
+        if isinstance(each.origin, Call) and frozen.frozen_whole(machine, each.origin.of):
+            return True
+        seen.add(each.number)
+        machine.budget.spend()
+        todo += _operands(each)
+    return False
+
+
+def _operands(unknown: Unknown) -> tuple[Value, ...]:
+    """What a value was computed from: for the result of a method, also the object that has it."""
+    called = unknown.origin.of if isinstance(unknown.origin, Call) else None
+    owner = called.owner if isinstance(called, Unknown) else None
+    return unknown.sources if owner is None else (owner, *unknown.sources)
+
+
+def _sources_of(machine: Machine, unknown: Unknown, depth: int = 3) -> list[Tensor]:
+    """The same for what one unknown value came from; an item depends on its index as well."""
+    key = unknown.origin.key if isinstance(unknown.origin, Item) else None
+    found = graph_sources(machine, (*unknown.sources, key) if isinstance(key, Object) else unknown.sources, depth)
+    receiver = _hidden_receiver(unknown)
+    if found and receiver is not None:
+        # The graph may as well be the receiver's, so that a backward proves nothing of the arguments'.
+        found += graph_sources(machine, (receiver,)) or [presume_tensor(machine, receiver).tensor]
+    return list(dict.fromkeys(found))
+
+
+def _hidden_receiver(unknown: Unknown) -> Unknown | None:
+    """The receiver of the tensor method that returned an unknown value, if it was not used as a tensor yet."""
+    if not isinstance(unknown.origin, Call):
+        return None
+    receiver = unknown.origin.of
+    if not isinstance(receiver, Unknown) or receiver.tensor is not None or receiver.kind is Kind.PLAIN:
+        return None
+    is_method = is_method_of_tensors(unknown.origin.name)
+    return receiver if is_method and not role_of(receiver) else None
+
+
+def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
+    """The tensor of a model's or a loss's result, or of a part of it."""
+    whole = branches.whole_of(unknown)
+    result = unknown if whole is None else whole
+    sources = graph_sources(machine, branches.lively(result.sources, result.sources[0] if result.sources else None))
+    model = role_of(result.sources[0]) == "model"
+    name = conditions.callee(result)
+    onward = (conditions.INPUT if model else conditions.LOSS).of(name)
+    if whole is not None or model:
+        sources = [branches.trunk(machine, result, sources, onward)]
+        onward = (conditions.PARTS if whole is not None else conditions.INPUT).of(name)
+    provenance, saves = conditions.RESULT.of(name), conditions.SAVES.of(name)
+    made = machine.autograd.presumed(sources, holds=True, provenance=provenance, onward=onward, saves=saves)
+    assert made.node is not None
+    made.origin = made.node.site = unknown.site if whole is None else result.site
+    weights.attach(machine, unknown, made.node)
+    return made
+
+
+def is_unseen(value: Value) -> bool:
+    """True if a value may be a tensor with a graph, though it was not taken for one."""
+    return isinstance(value, Unknown) and value.tensor is None and value.kind is Kind.ANYTHING and not value.is_data
+
+
+def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -> list[Tensor]:
+    """The tensors among what a value came from, through which a graph may run."""
+    found: list[Tensor] = []
+    for value in values:
+        machine.budget.spend()
+        match value:
+            case TensorValue():
+                found.append(value.tensor)
+            case Unknown() if value.tensor is _BEING_MADE or role_of(value):
+                continue
+            case Unknown(kind=Kind.PLAIN) if not is_made_leaf(value):
+                found += [presume_tensor(machine, value).tensor] if _is_known_data(value) else []
+            case Unknown() if isinstance(value.tensor, TensorValue):
+                found.append(value.tensor.tensor)
+            case Unknown() if value.kind in OF_TENSORS or is_required(machine, value):
+                found.append(presume_tensor(machine, value).tensor)
+            case Unknown(origin=Call(name=name, of=of, arguments=arguments)) if not _is_of_graph(of):
+                given = (of, *arguments) if is_method_of_tensors(name) else arguments
+                if graph_sources(machine, given, depth - 1):
+                    found.append(presume_tensor(machine, value).tensor)
+            case Unknown(origin=Computed(sources=sources, made=Made.RECURSION)):
+                if graph_sources(machine, sources, depth - 1):
+                    found.append(presume_tensor(machine, value).tensor)
+            case Unknown() if depth > 0:
+                found.extend(_sources_of(machine, value, depth - 1))
+            case tuple():
+                found.extend(graph_sources(machine, value, depth - 1))
+            case List() | Dict() if depth > 0:
+                found.extend(graph_sources(machine, tuple(value.parts()), depth - 1))
+    return list(dict.fromkeys(found))
+
+
+def require(machine: Machine, unknown: Unknown) -> None:
+    """The program called `requires_grad_()` of it: as soon as it is used as a tensor, it is a leaf."""
+    machine.remembered[_REQUIRED, unknown.number] = True
+
+
+def is_required(machine: Machine, unknown: Unknown) -> bool:
+    """True if the program has required a gradient for it."""
+    return (_REQUIRED, unknown.number) in machine.remembered
+
+
+_REQUIRED = "required to have a gradient"
+
+
+def is_made_leaf(unknown: Unknown) -> bool:
+    """True if a value that was presumed to have no graph became a leaf since, as by `x.detach().requires_grad_()`."""
+    return isinstance(unknown.tensor, TensorValue) and unknown.tensor.tensor.requires_grad
+
+
+def is_computed(unknown: Unknown) -> bool:
+    """True if arithmetic or a method of tensors gave it: modules have neither."""
+    match unknown.origin:
+        case Call(name=name, of=Unknown()):
+            return is_method_of_tensors(name)
+        case Computed(made=made):
+            return made is Made.ARITHMETIC
+        case _:
+            return False
+
+
+def is_made_as_tensor(key: Value) -> bool:
+    """True if an index is what a loader gives, or what a method of tensors does: no name, and no number."""
+    while isinstance(key, Unknown):
+        if isinstance(key.provenance, Presumption) and key.provenance.row == conditions.LOADER.row:
+            return True
+        match key.origin:
+            case Item(of=of):
+                key = of
+            case Call(of=Unknown(), name=name):
+                return is_method_of_tensors(name)
+            case _:
+                return False
+    return False
+
+
+def _is_of_graph(value: Value) -> bool:
+    return isinstance(value, Unknown) and value.kind in OF_TENSORS
+
+
+@cache
+def is_method_of_tensors(name: str) -> bool:
+    """True if tensors have a method of that name, and what else models give has none."""
+    return name not in _SHARED and find_op(f"torch.Tensor.{name}") is not None
+
+
+_SHARED = frozenset({"copy", "get", "index", "indices", "numpy", "to", "tolist", "type", "values"})
+"""Methods of dicts, lists, arrays and outputs, too."""

@@ -1,0 +1,499 @@
+"""The presumptions about unknown values: one table, each row with its reason.
+
+The kinds of results, items and attributes, and what a call does to gradients, are rows: the first of its
+table that matches decides. On which conditions gradients run on through a call, `conditions.py` says; whose
+weights an optimizer has, `owners.py`. The rest is done where the thing is used:
+
+| unknown thing | presumed | because |
+|---|---|---|
+| what the program uses as a module, an optimizer or a loader (`uses.py`) | is one, whatever its name | nothing else has `parameters()`, or gives a loss its graph |
+| the result of any other unknown call, attribute or item | a tensor that may require grad, on a graph of which nothing is known: nothing is reported of it | it may as well be data |
+| a value on which `backward()` is called and went through | has a graph, and that graph saved tensors, which are freed | PyTorch would have raised; a leaf and a bare sum save nothing |
+| an import from a library, or from an unseen file | is no loss, whatever its `backward` does | libraries have functions of that name |
+| plain data by its annotation, default (a text, a truth value) or name (`args`, `n_layers`, `device`), the results of libraries for files, options and arrays, and what is computed of nothing else | is no tensor, and holds none | a number or a text is known of its kind, though not of its value |
+| a parameter or an option with a default | probably has it: the path that is tried first goes as it says | that is how programs are started |
+| an unknown call | neither writes nor frees its arguments | in-place functions end in `_`, as a rule |
+| a loss that is called again with another flag (`loss(a, b, 1)`) | may compute it of other arguments | one object has the losses of several networks |
+| a method of a model that gets a graph, or is called where the backward is (`policy.evaluate(x)`) | is a part of the model | it computes with the same weights |
+| items and attributes of a model's result (`a, b = model(x)`, `out.loss`) | share a trunk, and the trunk saved something | two heads on one body are what such models have |
+| items of a loss's result | share the trunk, but no node that saved something | two terms need not share one |
+| such an item that is passed to the same model again (`out, hidden = model(x, hidden)`) | shows that the trunk saved something | a hidden state and an output come out of one computation |
+| an item called `mems`, `past`, `cache`, or a slice of the result | may be detached, even if it is passed to the model again | Transformer-XL does so |
+| methods of tensors and arithmetic on a model's or a loss's result | are those of a tensor | nothing else has them |
+| the receiver of `requires_grad_()` | is a leaf from then on | a tensor with a graph needs no such call |
+| a parameter of an unseen model, in arithmetic | is a tensor that requires grad, unless the model is frozen | nothing else is added up |
+| a piece of `x.chunk(2)` or `x.unbind()` (`pieces.py`) | is a view of a tensor, once a graph is written into it | nothing else has them |
+| the result of any other unknown call with such a result | has a graph or has none | helpers detach |
+| the graph of a model's result | has saved the weights of the model | all layers but the first do |
+| an optimizer that was made from `model.parameters()`, or from some of them, alone or with others | owns that model | it says so |
+| a parameter that is annotated with a class of the program | is an instance of that class, its annotated fields unknown | the annotation says so |
+| any other unknown optimizer | owns no known parameters | nothing is reported of it |
+| `zero_grad()` of a model or an optimizer with a name of its own | clears the gradients of that model, and no others | that is what the name is for |
+| what a loader gives, and what an unreduced loss is given | has more than one sample, so that `backward()` of it raises | batches have |
+| a function that is passed to an unknown call | may be called at any time from then on | hooks are |
+| a nested function without a caller | is called later, with unknown arguments | closures are made to be passed on |
+| the argument of an unknown decorator | is what the decorator returns, unless that was made of a model or an optimizer | most decorators wrap, and such ones train |
+| `assertRaises` of a test case whose class is not seen | heads a block that is expected to fail | unittest has it so |
+"""  # noqa: E501
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from gradpath.autograd.ops import find_op
+from gradpath.autograd.provenance import OBSERVED, Provenance
+from gradpath.interpreter.expressions import Slice
+from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute, Call, Parameter
+from gradpath.interpreter.values import Arguments, Unknown, Value
+from gradpath.overlays.presumed import clearing, conditions, frozen, targets, weights
+from gradpath.overlays.presumed.asked import Asked
+from gradpath.overlays.presumed.asked import has_graph as has_graph
+from gradpath.overlays.presumed.asked import is_open as is_open
+from gradpath.overlays.presumed.conditions import Condition
+from gradpath.overlays.presumed.presumed_tensors import is_made_as_tensor, is_of_frozen
+from gradpath.overlays.presumed.roles import role_of, role_of_name
+from gradpath.overlays.torch import packing
+from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row: if `match` holds, the result is of this kind, under this condition (or with the provenance of its owner).
+
+    `case` is the page and the heading in `tests/cases` of a program that shows it.
+    """
+
+    id: str
+    match: Callable[[Asked], bool]
+    kind: Kind
+    condition: Condition | None
+    because: str
+    case: str
+
+    def provenance(self, name: str, owner: Unknown | None) -> Provenance:
+        """The provenance of the kind for a value that is called `name`."""
+        if self.condition is not None:
+            return self.condition.of(name)
+        return OBSERVED if owner is None else owner.provenance
+
+
+def _is_made_by_call(asked: Asked) -> bool:
+    """True if an apparent model is called without inputs, with settings at most."""
+    given = asked.arguments
+    return asked.role == "model" and not given.open and all(isinstance(each, (bool, int, str)) for each in given.all())
+
+
+def _is_frozen(asked: Asked) -> bool:
+    if asked.role != "model" or asked.machine is None or not frozen.is_frozen(asked.machine, asked.unknown):
+        return False
+    return not asked.has_graph
+
+
+def _is_wholly_frozen(asked: Asked) -> bool:
+    """True if the program has frozen all of a model, and hands data to it, to a part or to a method of it."""
+    owner = asked.unknown.owner
+    of_model = asked.role == "model" or (owner is not None and role_of(owner) == "model")
+    if not of_model or asked.machine is None or not frozen.frozen_whole(asked.machine, asked.unknown):
+        return False
+    given = asked.arguments.all()
+    return bool(given) and not asked.has_graph and all(map(_is_known_data, given))
+
+
+def _is_computed_by_model(asked: Asked) -> bool:
+    """True if a method of a model is handed data while gradients are off, such as `model.sample(x)`."""
+    owner = asked.unknown.owner
+    if owner is None or asked.grad_enabled or role_of(owner) != "model":
+        return False
+    return any(_is_known_data(each) or _is_handed_in(each) for each in asked.arguments.all())
+
+
+def _is_handed_in(value: Value) -> bool:
+    """True if it is what a function was called with, and neither an option nor something with a role: a graph, say."""
+    return (
+        isinstance(value, Unknown) and isinstance(value.origin, Parameter) and not value.is_data and not role_of(value)
+    )
+
+
+def _is_told_which(asked: Asked) -> bool:
+    """True if a loss of several graphs is called with another flag or number than before: `loss(a, b, 1)`."""
+    if asked.role != "loss" or asked.machine is None:
+        return False
+    given = asked.arguments.all()
+    flags = tuple(each for each in given if isinstance(each, (bool, int, str)))
+    before = asked.machine.remembered.setdefault(("flags", asked.unknown.number), flags)
+    return before != flags and sum(has_graph(asked.machine, (each,)) for each in given) > 1
+
+
+def _is_handed_on(asked: Asked) -> bool:
+    """True if a method of a model is handed what has a graph, such as `model.decode(z)`."""
+    owner = asked.unknown.owner
+    if owner is None or not asked.grad_enabled or role_of(owner) != "model" or asked.role:
+        return False
+    return asked.has_graph and not clearing.trains(asked.unknown.name)
+
+
+def _is_of_inference(asked: Asked) -> bool:
+    """True if it is computed under `inference_mode` of what a model gave there."""
+    if asked.machine is None or not asked.machine.autograd.inference:
+        return False
+    return any(isinstance(each, Unknown) and each.kind is Kind.CUT for each in asked.arguments.all())
+
+
+def _is_density(asked: Asked) -> bool:
+    """True if a distribution that a model gives is asked for what depends on its parameters."""
+    owner = asked.unknown.owner
+    return owner is not None and owner.kind is Kind.LIVE and asked.grad_enabled and asked.unknown.name in _DENSITIES
+
+
+_DENSITIES = frozenset({"log_prob", "rsample"})
+
+
+def _is_known_data(value: Value) -> bool:
+    return isinstance(value, TensorValue) or (isinstance(value, Unknown) and value.kind in (Kind.PLAIN, Kind.CUT))
+
+
+def _is_method_of_data(asked: Asked) -> bool:
+    owner = asked.unknown.owner
+    name = asked.unknown.name
+    if owner is None or owner.kind is not Kind.PLAIN or name == "requires_grad_" or not find_op(f"torch.Tensor.{name}"):
+        return False
+    return not asked.has_graph and not any(map(is_open, asked.arguments.all()))
+
+
+def _is_loss_of_data(asked: Asked) -> bool:
+    named = role_of_name(asked.unknown.name or asked.unknown.label) == "loss"  # What is used as one may be a model.
+    if not named or asked.unknown.owner is not None or asked.machine is None or asked.has_graph:
+        return False
+    given = asked.arguments.all()
+    if not asked.is_of_tensors and not any(is_of_frozen(asked.machine, each) for each in given):
+        return False
+    if len(given) > 1:
+        targets.presume(asked.machine, "", {"input": given[0], "target": given[1]})
+    return not any(map(is_open, given))
+
+
+def _is_tensor_index(asked: Asked) -> bool:
+    """True if only a tensor (or an array) is indexed like that: `x[:, 0]`, `x[..., 1]`, `x[mask]`, `x[batch]`."""
+    computed = isinstance(asked.key, (tuple, TensorValue, Slice)) or is_made_as_tensor(asked.key)
+    return asked.unknown.kind is Kind.LIVE and (computed or asked.key is ...)
+
+
+def _is_entry_of_data(asked: Asked) -> bool:
+    """True if `x.data["h"]` asks for an entry of a table: the `data` of a tensor has no names."""
+    origin = asked.unknown.origin
+    if not isinstance(origin, Attribute) or origin.name != "data" or not isinstance(asked.key, str):
+        return False
+    return not (isinstance(origin.of, Unknown) and origin.of.kind is Kind.PLAIN)
+
+
+def _is_parameter(asked: Asked) -> bool:
+    model = weights.model_of_item(asked.unknown, asked.key)
+    return model is not None and asked.machine is not None and not frozen.is_frozen(asked.machine, model)
+
+
+def _is_weight(asked: Asked) -> bool:
+    if asked.key not in ("weight", "bias") or asked.unknown.is_data or asked.machine is None:
+        return False
+    return weights.is_of_model(asked.unknown) and not frozen.is_frozen(asked.machine, asked.unknown)
+
+
+def _tells(asked: Asked) -> bool:
+    packed = asked.key == "data" and asked.machine is not None and packing.is_packed(asked.machine, asked.unknown)
+    return asked.key in _TELLING and not packed
+
+
+_TELLING = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})
+"""Attributes of tensors that have no graph; `data` of a packed sequence has one."""
+
+CALLS: tuple[Row, ...] = (
+    Row(
+        "method of data",
+        _is_method_of_data,
+        Kind.PLAIN,
+        None,
+        "methods of tensors make data of data",
+        "presumptions/kinds.md#a-method-of-data",
+    ),
+    Row(
+        "made",
+        _is_made_by_call,
+        Kind.ANYTHING,
+        None,
+        "whoever calls a model without a thing may as well make it: `self.net = self.net()`",
+        "presumptions/kinds.md#a-model-that-a-call-makes",
+    ),
+    Row(
+        "wholly frozen model",
+        _is_wholly_frozen,
+        Kind.PLAIN,
+        conditions.FROZEN,
+        "nothing is left that could be trained",
+        "presumptions/kinds.md#a-wholly-frozen-model",
+    ),
+    Row(
+        "frozen model",
+        _is_frozen,
+        Kind.ANYTHING,
+        None,
+        "a part of it may be trained all the same",
+        "presumptions/kinds.md#a-frozen-model",
+    ),
+    Row(
+        "model",
+        lambda asked: asked.role == "model" and asked.grad_enabled,
+        Kind.LIVE,
+        conditions.RESULT,
+        "that is what networks are for",
+        "presumptions/kinds.md#a-model",
+    ),
+    Row(
+        "model while gradients are off",
+        lambda asked: asked.role == "model",
+        Kind.CUT,
+        conditions.GRADIENTS_OFF,
+        "few models switch gradients on themselves",
+        "presumptions/kinds.md#a-model-while-gradients-are-off",
+    ),
+    Row(
+        "method of a model while gradients are off",
+        _is_computed_by_model,
+        Kind.CUT,
+        conditions.GRADIENTS_OFF,
+        "what a model is handed data for, it computes from them",
+        "presumptions/kinds.md#a-method-of-a-model-while-gradients-are-off",
+    ),
+    Row(
+        "method of a model",
+        _is_handed_on,
+        Kind.LIVE,
+        conditions.RESULT,
+        "what a model is handed a graph for, it computes from it",
+        "presumptions/kinds.md#a-method-of-a-model",
+    ),
+    Row(
+        "density of a distribution",
+        _is_density,
+        Kind.LIVE,
+        conditions.RESULT,
+        "`dist.log_prob(action)` leads back to the network that gave `dist`, as `rsample()` does",
+        "presumptions/kinds.md#a-density",
+    ),
+    Row(
+        "loss that is told which",
+        _is_told_which,
+        Kind.ANYTHING,
+        None,
+        "one object computes the losses of several networks, each of other arguments",
+        "presumptions/kinds.md#a-loss-that-is-told-which",
+    ),
+    Row(
+        "loss",
+        lambda asked: asked.role == "loss" and asked.grad_enabled and asked.has_graph,
+        Kind.LIVE,
+        conditions.RESULT,
+        "a criterion that cuts the graph could not be trained with",
+        "presumptions/kinds.md#a-loss",
+    ),
+    Row(
+        "loss while gradients are off",
+        lambda asked: asked.role == "loss" and (asked.has_graph or _is_of_inference(asked)),
+        Kind.CUT,
+        conditions.GRADIENTS_OFF,
+        "few losses switch gradients on themselves",
+        "presumptions/kinds.md#a-loss-while-gradients-are-off",
+    ),
+    Row(
+        "loss of data",
+        _is_loss_of_data,
+        Kind.PLAIN,
+        conditions.OWN_PARAMETERS,
+        "most losses have no parameters",
+        "presumptions/kinds.md#a-loss-of-data",
+    ),
+)
+"""The kinds of the results of calls."""
+
+ITEMS: tuple[Row, ...] = (
+    Row(
+        "parameter of a model",
+        _is_parameter,
+        Kind.PARAMETER,
+        conditions.PARAMETER,
+        "parameters require grad unless somebody freezes them",
+        "presumptions/kinds.md#a-parameter-of-a-model",
+    ),
+    Row(
+        "entry of data",
+        _is_entry_of_data,
+        Kind.ANYTHING,
+        None,
+        "libraries of graphs keep there what nodes and edges have, with its graph",
+        "presumptions/kinds.md#an-item-of-a-store",
+    ),
+    Row(
+        "item of a loader",
+        lambda asked: asked.role == "loader",
+        Kind.PLAIN,
+        conditions.LOADER,
+        "that is what data sets give",
+        "presumptions/kinds.md#an-item-of-a-loader",
+    ),
+    Row(
+        "part of a tensor",
+        _is_tensor_index,
+        Kind.PART,
+        None,
+        "tuples and dicts are not indexed like that",
+        "presumptions/kinds.md#a-part-of-a-tensor",
+    ),
+)
+"""The kinds of items, by an index or of the next iteration."""
+
+ATTRIBUTES: tuple[Row, ...] = (
+    Row(
+        "what tells of a tensor",
+        _tells,
+        Kind.PLAIN,
+        conditions.DATA,
+        "they are data, but for those of packed sequences",
+        "presumptions/kinds.md#what-tells-of-a-tensor",
+    ),
+    Row(
+        "weight of a module",
+        _is_weight,
+        Kind.PARAMETER,
+        conditions.PARAMETER,
+        "that is what modules call their parameters",
+        "presumptions/kinds.md#a-weight-of-a-module",
+    ),
+)
+"""The kinds of attributes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Whether a call that is not seen may clear gradients, or step, where `match` says yes; `case` as in `Row`."""
+
+    id: str
+    match: Callable[[Asked], bool]
+    clears: bool
+    because: str
+    case: str
+
+
+def _is_harmless(asked: Asked) -> bool:
+    owner = asked.unknown.owner
+    return owner is not None and clearing.is_engine(owner) and asked.unknown.name in clearing.HARMLESS
+
+
+def _is_called_for_it(asked: Asked) -> bool:
+    owner = asked.unknown.owner
+    if asked.unknown.name == "zero_" and owner is not None and isinstance(owner.origin, Call):
+        return False  # What a call gives is new, such as `weight.new(3)`.
+    return clearing.clears(clearing.dotted_name(asked.unknown).rpartition(".")[2])
+
+
+def _is_given(asked: Asked) -> bool:
+    if asked.unknown.owner is not None or asked.role or asked.arguments.all():
+        return False
+    return clearing.is_result(asked.unknown.origin)
+
+
+EFFECTS: tuple[Effect, ...] = (
+    Effect(
+        "harmless method of an engine",
+        _is_harmless,
+        False,
+        "engines and scalers clip, scale and save, whatever they are handed",
+        "presumptions/effects.md#an-engine-that-clips",
+    ),
+    Effect(
+        "called a computation",
+        lambda asked: clearing.only_computes(clearing.dotted_name(asked.unknown)),
+        False,
+        "what computes a loss, validates, saves, logs or averages is handed a model for no more than that",
+        "presumptions/effects.md#called-a-computation",
+    ),
+    Effect(
+        "handed a model or an optimizer",
+        lambda asked: any(map(clearing.has_state, asked.arguments.all())),
+        True,
+        "helpers do",
+        "presumptions/effects.md#handed-an-optimizer",
+    ),
+    Effect(
+        "called for clearing",
+        _is_called_for_it,
+        True,
+        "that is what the name is for",
+        "presumptions/effects.md#called-for-clearing",
+    ),
+    Effect(
+        "own method",
+        lambda asked: clearing.is_own(asked.unknown.origin) and not asked.role,
+        True,
+        "a method of `self` reaches all that `self` has",
+        "presumptions/effects.md#a-method-that-a-base-class-gives",
+    ),
+    Effect(
+        "given function",
+        _is_given,
+        True,
+        "whoever calls without an argument what another call gave, does so for its effect",
+        "presumptions/effects.md#given-by-another-call",
+    ),
+    Effect(
+        "optimizer that is asked",
+        lambda asked: asked.unknown.name in clearing.ASKING,
+        False,
+        "what an optimizer is asked for changes nothing",
+        "presumptions/effects.md#an-optimizer-that-is-asked-for-its-state",
+    ),
+    Effect(
+        "method of an optimizer",
+        lambda asked: role_of(asked.unknown.owner) == "optimizer",
+        True,
+        "optimizers of a program's own have methods of their own for it",
+        "presumptions/effects.md#a-method-of-an-optimizer",
+    ),
+    Effect(
+        "model that trains itself",
+        lambda asked: role_of(asked.unknown.owner) == "model" and clearing.trains(asked.unknown.name),
+        True,
+        "what else is asked of a model within a step is no business of its gradients",
+        "presumptions/effects.md#a-method-by-which-a-model-gets-ready",
+    ),
+)
+"""The effects of calls on gradients; none where no row matches."""
+
+
+_Row = TypeVar("_Row", Row, Effect)
+
+
+def _first(rows: Iterable[_Row], asked: Asked) -> _Row | None:
+    return next((row for row in rows if row.match(asked)), None)
+
+
+def of_call(machine: Machine, callee: Unknown, arguments: Arguments) -> Row | None:
+    """The row for the result of a call."""
+    return _first(CALLS, Asked(machine, callee, arguments))
+
+
+def may_clear(machine: Machine, callee: Unknown, arguments: Arguments) -> bool:
+    """True if an unknown callee could clear gradients, or step."""
+    effect = _first(EFFECTS, Asked(machine, callee, arguments))
+    return effect is not None and effect.clears
+
+
+def of_item(machine: Machine, unknown: Unknown, index: Value) -> Row | None:
+    """The row for an item."""
+    return _first(ITEMS, Asked(machine, unknown, Arguments(), index))
+
+
+def of_attribute(machine: Machine, unknown: Unknown, name: str) -> Row | None:
+    """The row for an attribute."""
+    return _first(ATTRIBUTES, Asked(machine, unknown, Arguments(), name))

@@ -1,0 +1,148 @@
+"""The values that a program stores in attributes and items of values that are not seen."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.provenance import OPEN
+from gradpath.interpreter.expressions import Slice
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute, Item, Parameter
+from gradpath.interpreter.trace import Cleared, Lent, OptionSet
+from gradpath.interpreter.values import Unknown, Value, identity, is_data
+from gradpath.overlays.presumed import conditions, frozen, presumptions, weights
+from gradpath.overlays.presumed.presumed_tensors import is_computed, presume_tensor, require
+from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.torch import state_dicts
+from gradpath.overlays.torch.tensor_value import TensorValue, wrap
+from gradpath.source.nodes import nodes, noted
+
+
+def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
+    """`unknown.name = value`: what is set is remembered; `requires_grad` and `grad` mean what they mean for tensors."""
+    frozen.missed(machine, unknown, name, value)
+    if name == "requires_grad":
+        frozen.flag(machine, unknown, value)
+    elif weights.is_of_model(unknown):
+        frozen.part_set(machine, unknown, value)
+    is_tensor = isinstance(unknown.tensor, TensorValue) or unknown.kind is not Kind.ANYTHING or is_computed(unknown)
+    if name == "requires_grad" and is_tensor:
+        presume_tensor(machine, unknown).set_attribute(machine, name, value)
+        return
+    if name == "requires_grad" and value is True and not unknown.is_object and role_of(unknown) != "model":
+        require(machine, unknown)
+    if name == "grad":
+        weights.clear(machine)
+        gone = value is None
+        machine.emit(Cleared((), machine.site(), None, known=False) if gone else Lent(name, machine.site()))
+    weights.note_put_in(machine, unknown, value, machine.unknowns.get(("attr", unknown.number, name)))
+    fill(machine, unknown, value)
+    if isinstance(value, TensorValue) and value.tensor.requires_grad:
+        value = _handed_back(machine, unknown, name, value)
+    machine.remember(("attr", unknown.number, name), value)
+
+
+def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorValue) -> Value:
+    """The value of an attribute to which a tensor with a graph was assigned: that tensor, unless a property changes it.
+
+    `data` does so in any tensor. A leaf stays itself, since optimizers get it.
+    """
+    if name == "data":
+        return machine.unknown("attribute of unknown", None, (unknown,))
+    tensor = value.tensor
+    if tensor.node is None:
+        return value
+    said = f"{conditions.name_of(unknown)}.{name}"
+    presumed = conditions.KEPT.of(said)
+    made = machine.autograd.presumed([tensor], provenance=presumed, onward=presumed)
+    made.shape, made.dtype, made.label, made.origin = tensor.shape, tensor.dtype, said, tensor.origin
+    made.aliasing_unsure = True
+    return wrap(made)
+
+
+def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
+    """`unknown[key] = value`: what is set is remembered; a parameter is written in place."""
+    if unknown.kind is Kind.PARAMETER or is_indexed_as_tensor(machine, unknown, key):
+        presume_tensor(machine, unknown).set_item(machine, key, value)
+        return
+    if isinstance(key, str) and key != "params" and _is_parameter_group(unknown):
+        option = presume_tensor(machine, value) if isinstance(value, Unknown) and value.kind in OF_TENSORS else value
+        if isinstance(option, TensorValue):
+            machine.emit(OptionSet(key, option, option.tensor.node, machine.site()))
+    if weights.is_of_model(unknown):
+        frozen.part_set(machine, unknown, value)
+    weights.note_put_in(machine, unknown, value, machine.unknowns.get(("item", unknown.number, identity(key))))
+    fill(machine, unknown, value)
+    state_dicts.note_changed(machine, unknown)
+    machine.remember(("item", unknown.number, identity(key)), value)
+
+
+def _is_parameter_group(unknown: Unknown) -> bool:
+    """True if it is one of the `param_groups` of an optimizer."""
+    groups = unknown.origin.of if isinstance(unknown.origin, Item) else None
+    return isinstance(groups, Unknown) and groups.name == "param_groups"
+
+
+def fill(machine: Machine, holder: Unknown, value: Value) -> None:
+    """Let a value without a graph, and what it is a part of, have one after something with a graph was stored in it.
+
+    A part that is asked for again is another value than before.
+    """
+    if is_data(value) or not (presumptions.is_open(value) or presumptions.has_graph(machine, (value,))):
+        return
+    around = {each.number: each for each in _holders(holder)}
+    opened = [each for each in around.values() if not each.is_data and each.kind is not Kind.ANYTHING]
+    for each in opened:
+        each.kind, each.provenance = Kind.ANYTHING, OPEN
+    for key, known in list(machine.remembered.items()) if opened else ():
+        origin = known.origin if isinstance(known, Unknown) and known.number not in around else None
+        if isinstance(origin, (Attribute, Item)) and any(origin.of is each for each in opened):
+            del machine.remembered[key]
+
+
+def _holders(part: Unknown) -> Iterator[Unknown]:
+    """Something and all that it is an attribute or a certain item of."""
+    yield part
+    origin = part.origin
+    while (isinstance(origin, Attribute) or (isinstance(origin, Item) and origin.key is not None)) and isinstance(
+        origin.of, Unknown
+    ):
+        yield origin.of
+        origin = origin.of.origin
+
+
+def is_indexed_as_tensor(machine: Machine, unknown: Unknown, index: Value) -> bool:
+    """True if only a tensor is indexed like that: `x[:, 0]`, `x[..., 1]`, or `x[i] = y` beside `x.shape`."""
+    if unknown.is_data or unknown.kind not in (Kind.ANYTHING, *OF_TENSORS):
+        return False
+    if isinstance(index, tuple) and any(isinstance(each, (slice, Slice)) or each is ... for each in index):
+        return True
+    if unknown.kind is not Kind.ANYTHING:
+        return False
+    function = machine.frame.function
+    if function is None or not isinstance(unknown.origin, Parameter) or isinstance(index, str):
+        return False
+    return unknown.origin.name in _written_tensors(function.node)
+
+
+@noted
+def _written_tensors(body: ast.AST) -> frozenset[str]:
+    """The variables into whose items a function writes, and which it asks for what only tensors have."""
+    written, asked = set[str](), set[str]()
+    for node in nodes(body):
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+                written.add(name)
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if attribute in _OF_TENSORS:
+                asked.add(name)
+            case _:
+                pass
+    return frozenset(written & asked)
+
+
+_OF_TENSORS = frozenset(
+    "clone cpu cuda device dim dtype mean new_zeros permute reshape shape size sum to transpose unsqueeze view".split()  # noqa: SIM905
+)
+"""Attributes of tensors that lists and dicts lack."""

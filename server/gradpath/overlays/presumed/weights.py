@@ -1,0 +1,493 @@
+"""The weights of unknown models, which their calls save and the steps of their optimizers write.
+
+There is one tensor for a model's result, and one for each part of it that is used: what is presumed, and why, is in
+`presumptions.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.tensor import UNSEEN, Node, Saved, Tensor
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.origins import Attribute, Call, Copy, Item, Parameter
+from gradpath.interpreter.ownership import Attached
+from gradpath.interpreter.scope import Frame
+from gradpath.interpreter.trace import Flagged
+from gradpath.interpreter.values import Instance, Unknown, Value
+from gradpath.overlays.presumed import conditions, owners, uses
+from gradpath.overlays.presumed.roles import part_of_model, part_of_optimizer, role_of
+from gradpath.overlays.torch.nn import ModuleInstance, has_optimizer, tensors_of
+from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.support.fast_dataclasses import dataclass, field, replace
+
+Part = tuple[object, ...]
+"""The indices and attributes that lead from a model's result to a part of it."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """All weights of a path: by the model's number and the part of its result that they are for.
+
+    `blind` are those of models that were called only while gradients were off, by the model's number. `put_in` are
+    the parameters of modules that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`. `frozen`
+    are those that it has frozen by name, and `left_out` those among them that an optimizer left out, each with what it
+    spares.
+    """
+
+    tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
+    models: dict[int, Unknown] = field(default_factory=dict)
+    blind: dict[int, Tensor] = field(default_factory=dict)
+    put_in: list[tuple[Unknown, list[Tensor]]] = field(default_factory=list)
+    frozen: set[Tensor] = field(default_factory=set)
+    left_out: list[tuple[frozenset[Tensor], set[Tensor]]] = field(default_factory=list)
+
+    def all(self) -> list[tuple[Unknown, Tensor]]:
+        return [(self.models[number], tensor) for (number, _), tensor in self.tensors.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Called:
+    """A call of a model, or a part of its result, with the versions that weights had then.
+
+    `given` are the tensors with a graph that it was handed, with their versions.
+    """
+
+    model: Unknown
+    part: Part
+    versions: dict[Part, int]
+    given: tuple[tuple[Tensor, int], ...] = ()
+
+
+def _known(machine: Machine) -> _Known:
+    found = machine.remembered.setdefault("weights", _Known())
+    assert isinstance(found, _Known)
+    return found
+
+
+FED = "handed to a model"
+"""With the number of an unknown, the key under which a path remembers that a model was called with it."""
+
+
+def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
+    """A model was called: remember in which state its weights were, or that nothing can reach them by this call."""
+    known = _known(machine)
+    known.models.setdefault(model.number, model)
+    if result.kind is Kind.CUT:
+        machine.remembered[("called", result.number)] = _Called(model, (), {})
+        return
+    versions = _versions(known, model)
+    for each in result.sources[1:]:
+        if isinstance(each, Unknown):
+            machine.remembered[FED, each.number] = True
+    is_object = isinstance(model.root, Parameter)  # What a library gives may be a mere function.
+    given = [each.tensor for each in result.sources[1:] if is_object and isinstance(each, TensorValue)]
+    handed = tuple((each, each.storage.version) for each in given if each.requires_grad)
+    machine.remembered[("called", result.number)] = _Called(model, (), versions, handed)
+    _refuse_inference_tensors(machine, model, result)
+    _of(machine, model, ())
+
+
+def note_handed(machine: Machine, model: Unknown, result: Unknown) -> None:
+    """What computes a loss was handed a model: the result depends on its weights, as they are now."""
+    known = _known(machine)
+    known.models.setdefault(model.number, model)
+    machine.remembered[("called", result.number)] = _Called(model, (), _versions(known, model))
+    _of(machine, model, ())
+
+
+def _versions(known: _Known, model: Unknown) -> dict[Part, int]:
+    return {part: tensor.storage.version for (number, part), tensor in known.tensors.items() if number == model.number}
+
+
+def _refuse_inference_tensors(machine: Machine, model: Unknown, result: Unknown) -> None:
+    """Raise where a trained network is handed a tensor of `inference_mode`, which its first layer saves."""
+    if model.role != "model" or any(not each.flag for each in of(machine, model)):
+        return
+    for each in result.sources[1:]:
+        given = each.tensor if isinstance(each, Unknown) and each.kind is Kind.CUT else each
+        if isinstance(given, TensorValue) and given.tensor.inference and not machine.autograd.inference:
+            error = AutogradError(FaultKind.INFERENCE_SAVED, tensor=given.tensor)
+            error.presumed = (conditions.GIVEN.of(conditions.name_of(model)),)
+            raise error
+
+
+def note_part(machine: Machine, whole: Unknown, part: Unknown, index: Value) -> None:
+    """A part of a model's result has weights of its own: which ones it shares with other parts is not known.
+
+    A value picked by an unknown index, as by a mask, has the weights of what it is picked from.
+    """
+    called = machine.remembered.get(("called", whole.number))
+    by_name = isinstance(index, (int, str))
+    if isinstance(called, _Called) and (by_name or whole.kind is not Kind.CUT):
+        own = (*called.part, index) if by_name else called.part
+        machine.remembered.setdefault(("called", part.number), replace(called, part=own))
+
+
+def _of(machine: Machine, model: Unknown, part: Part) -> Tensor:
+    tensors = _known(machine).tensors
+    found = tensors.get((model.number, part))
+    if found is None:
+        before = None if part else _known(machine).blind.pop(model.number, None)
+        found = tensors[model.number, part] = before or _new(machine, model)
+    return found
+
+
+def _new(machine: Machine, model: Unknown) -> Tensor:
+    made = machine.autograd.tensor(requires_grad=True, dtype=None)
+    made.is_parameter = True
+    made.operation = UNSEEN
+    made.label = model.name or conditions.name_of(model)
+    if isinstance(model.origin, Copy) and isinstance(model.origin.of, Unknown):
+        made.copied = weights_of(machine, model.origin.of)
+    return made
+
+
+def flag(machine: Machine, model: Unknown, value: bool) -> None:
+    """Freeze or unfreeze a model: its weights become distinct from those of the model around it."""
+    known = _known(machine)
+    known.models.setdefault(model.number, model)
+    is_new = (model.number, ()) not in known.tensors
+    own = _of(machine, model, ())
+    wholes = (known.tensors.get((number, ())) for number in line(model)[1:])
+    whole = next((each for each in wholes if each is not None and each in known.frozen), None) if is_new else None
+    for tensor in of(machine, model):
+        machine.autograd.set_requires_grad(tensor, value)
+        known.frozen.discard(tensor)
+        if not value:
+            known.frozen.add(tensor)
+    if value and whole is not None:
+        machine.emit(Flagged(own, value, machine.site(), whole))
+        for frozen, spared in known.left_out:
+            spared.update((own,) if whole in frozen else ())
+
+
+def leave_out(machine: Machine, parameter: Value, spared: set[Tensor]) -> None:
+    """An optimizer takes those parameters that require grad: it spares what is frozen, and parts of that for good."""
+    known = _known(machine)
+    spared.update(frozen_of(machine, parameter))
+    owners = {model.number for model in models_of_parameter(parameter)}
+    frozen = (tensor for model, tensor in known.all() if tensor in known.frozen and not owners.isdisjoint(line(model)))
+    known.left_out.append((frozenset(frozen), spared))
+
+
+def is_filtered(machine: Machine, parameter: Value) -> bool:
+    """True if the program has asked a parameter whether it requires grad: it takes those that do."""
+    return isinstance(parameter, Unknown) and ("attr", parameter.number, "requires_grad") in machine.unknowns
+
+
+def frozen_of(machine: Machine, parameter: Value) -> list[Tensor]:
+    """The weights that are frozen of the models that a parameter is of."""
+    return [each for model in models_of_parameter(parameter) for each in of(machine, model) if not each.flag]
+
+
+def behind(machine: Machine, result: Unknown) -> list[Tensor]:
+    """The weights that the value of what a model gave depends on, though it was called while gradients were off."""
+    called = machine.remembered.get(("called", result.number))
+    if not isinstance(called, _Called):
+        return []
+    own = weights_of(machine, called.model)
+    return [own, *_parts_of(machine, called.model, own)]
+
+
+def weights_of(machine: Machine, model: Unknown) -> Tensor:
+    """The weights of a model, whether it was called or not."""
+    known = _known(machine)
+    own = known.tensors.get((model.number, ())) or known.blind.get(model.number)
+    if own is None:
+        known.models.setdefault(model.number, model)
+        own = known.blind[model.number] = _new(machine, model)
+    return own
+
+
+def models(machine: Machine) -> list[Unknown]:
+    """All models of which the weights are known so far."""
+    return list(_known(machine).models.values())
+
+
+def stepped(machine: Machine, sources: Sequence[Value]) -> list[Tensor]:
+    """The weights of the models whose `parameters()` an optimizer was given, all of them."""
+    owners = {model.number for parameter in sources for model in models_of_parameter(parameter)}
+    return [tensor for model, tensor in _all(machine) if not owners.isdisjoint(line(model))]
+
+
+def _all(machine: Machine) -> list[tuple[Unknown, Tensor]]:
+    """The weights of all models, also of those that were called only while gradients were off, with all their parts."""
+    known = _known(machine)
+    held = [(known.models[number], tensor) for (number, part), tensor in known.tensors.items() if not part]
+    in_use = {number for model, _ in held for number in line(model)}
+    return held + [(known.models[number], tensor) for number, tensor in known.blind.items() if number not in in_use]
+
+
+def attach(machine: Machine, result: Unknown, node: Node) -> None:
+    """Let the node of a model's result save the weights as they were when the model was called."""
+    called = machine.remembered.get(("called", result.number))
+    if isinstance(called, _Called):
+        tensor = _of(machine, called.model, called.part)
+        parts = _parts_of(machine, called.model, tensor)
+        for output in node.outputs:
+            output.maker = (*output.maker, tensor, *parts)
+        edges = [edge for each in (tensor, *parts) if (edge := machine.autograd.edge(each)) is not None]
+        node.edges = (*node.edges, *edges)
+        name = conditions.name_of(called.model) or conditions.callee(result)
+        presumed = conditions.WEIGHTS.of(name)
+        version = called.versions.get(called.part, 0)
+        node.saved.append(Saved(tensor.storage, version, tensor, "weights", presumed=presumed))
+        presumed = conditions.GIVEN.of(name)
+        node.saved += [Saved(each.storage, then, each, "given", presumed=presumed) for each, then in called.given]
+
+
+def _parts_of(machine: Machine, model: Unknown, own: Tensor) -> list[Tensor]:
+    """The parameters of the parts of a model that are distinct from the rest; a call of the model uses each."""
+    known = _known(machine)
+    trained = [
+        tensor for (number, part), tensor in known.tensors.items() if not part and _is_in(known.models[number], model)
+    ]
+    put_in = [tensor for holder, tensors in known.put_in if _is_in(holder, model) for tensor in tensors]
+    return [tensor for tensor in dict.fromkeys([*trained, *put_in]) if tensor is not own]
+
+
+def _is_in(part: Unknown, model: Unknown) -> bool:
+    return model.number in line(part)
+
+
+def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:
+    """The weights that an unknown optimizer certainly has."""
+    models = ((model.name or model.label, (model, tensor)) for model, tensor in _known(machine).all())
+    found = owners.owned(optimizer.name or optimizer.label, models)
+    return [tensor for _, tensor in found] if len({_root(model).number for model, _ in found}) == 1 else []
+
+
+def meant_for(machine: Machine, optimizer: Unknown) -> list[Tensor]:
+    """The weights that an unknown optimizer is for by its name, also of a model that is called without gradients."""
+    models = ((model.name or model.label, (model, tensor)) for model, tensor in _all(machine))
+    found = owners.owned(optimizer.name or optimizer.label, models)
+    return [tensor for _, tensor in found] if len({_root(model).number for model, _ in found}) == 1 else []
+
+
+def shared_out(machine: Machine, optimizer: Unknown) -> list[Tensor]:
+    """The weights of several models of which the only optimizer around has some: their gradients are there for it."""
+    if owned(machine, optimizer) or not uses.is_only_optimizer(machine):
+        return []
+    return [tensor for _, tensor in _known(machine).all() if tensor.grad is not None]
+
+
+def of_seen(machine: Machine, optimizer: Unknown) -> list[Tensor]:
+    """The parameters that an unknown optimizer has if it is for one of the modules that the running bodies hold."""
+    name = optimizer.name or optimizer.label
+    if not isinstance(optimizer.origin, (Attribute, Parameter)) and not part_of_optimizer(name):
+        return []  # An engine may be made of a model and its optimizer, and clear what it has used.
+    trained = [(called, held) for called, module in _modules(machine) if (held := _trained(module))]
+    found = owners.owned(name, trained)
+    several = {tuple(map(id, each)) for each in found}
+    return found[0] if len(several) == 1 and (part_of_optimizer(name) or not _known(machine).models) else []
+
+
+def _modules(machine: Machine) -> Iterator[tuple[str, ModuleInstance]]:
+    """The modules in the variables of running bodies and in the attributes of objects there, with their names."""
+    frame: Frame | None = machine.frame
+    while frame is not None:
+        for name, value in list(frame.scope.variables.items()):
+            if isinstance(value, ModuleInstance):
+                yield name, value
+            elif isinstance(value, Instance):
+                attributes = list(value.attributes.items())
+                yield from ((part, held) for part, held in attributes if isinstance(held, ModuleInstance))
+        frame = frame.parent
+
+
+def _trained(module: ModuleInstance) -> list[Tensor]:
+    return [tensor for tensor in tensors_of(module.parameters()) if tensor.requires_grad]
+
+
+def named_in(machine: Machine, inputs: Value) -> list[Tensor]:
+    """The weights of the models whose parameters `backward(inputs=...)` names."""
+    items = inputs.items if isinstance(inputs, List) else inputs if isinstance(inputs, tuple) else (inputs,)
+    models = [model for each in items for model in models_of_parameter(each)]
+    return list(dict.fromkeys(tensor for model in models for tensor in of(machine, model)))
+
+
+def note_trained(machine: Machine, parameters: Value) -> None:
+    """Make an optimizer for unknown parameters: those of a part of a model become distinct from the rest."""
+    for model in models_of_parameter(parameters):
+        if model.owner is not None:
+            _known(machine).models.setdefault(model.number, model)
+            _of(machine, model, ())
+
+
+def note_put_in(machine: Machine, holder: Unknown, value: Value, before: Unknown | None) -> None:
+    """Something was made a part of something unknown, where `before` was until now.
+
+    A module that is seen, or a parameter, has weights.
+    """
+    match value:
+        case ModuleInstance():
+            tensors = list(tensors_of(value.parameters()))
+        case TensorValue() if value.tensor.is_parameter:
+            tensors = [value.tensor]
+        case _:
+            return
+    _known(machine).put_in.append((holder, tensors))
+    if has_optimizer(machine) and tensors:
+        around: list[object] = [before, holder]
+        while holder.owner is not None:
+            holder = holder.owner
+            around.append(holder)
+        machine.emit(Attached(tuple(tensors), (), tuple(around), machine.site()))
+
+
+def is_of_its_own(owner: Unknown) -> bool:
+    """True if a model or an optimizer has a distinguishing name, so that it clears nothing of others of its kind."""
+    name = owner.name or owner.label
+    return bool(part_of_optimizer(name) if role_of(owner) == "optimizer" else part_of_model(name))
+
+
+def _root(model: Unknown) -> Unknown:
+    """The model that a part belongs to: `model` for `model.encoder`."""
+    while model.owner is not None and role_of(model.owner) == "model":
+        model = model.owner
+    return model
+
+
+def count_put_in(machine: Machine) -> int:
+    """The number of modules that were made parts of unknown models so far."""
+    return len(_known(machine).put_in)
+
+
+def made_from(machine: Machine, sources: Sequence[Value], before: int) -> list[Tensor]:
+    """The weights of the models whose `parameters()`, or some of them, an optimizer was given.
+
+    Of the modules that were put into them, it has those `before` which it was made.
+    """
+    parameters = [source for source in sources if isinstance(source, Unknown)]
+    owners = {model.number for parameter in parameters for model in models_of_parameter(parameter)}
+    known = _known(machine)
+    held = [*known.all(), *_one_by_one(known.put_in[:before])]
+    return [tensor for model, tensor in held if not owners.isdisjoint(line(model))]
+
+
+def is_of_model(thing: Unknown) -> bool:
+    """True if something is a model, or a part of one: `model.blocks[0].fc`, `model.get_input_embeddings()`."""
+    return next(models_around(thing), None) is not None
+
+
+def models_around(thing: Unknown) -> Iterator[Unknown]:
+    """The models that a module is or is a part of: as an attribute, an item, or what their methods find in them."""
+    part: Unknown | None = thing
+    while part is not None:
+        if role_of(part) == "model":
+            yield part
+        match part.origin:
+            case Attribute(of=Unknown() as whole) | Item(of=Unknown() as whole):
+                part = whole
+            case Call(of=Unknown(name=name, owner=whole)) if name.startswith("get_") or name in _FINDING:
+                part = whole
+            case _:
+                part = None
+
+
+_FINDING = frozenset({"modules", "named_modules", "children", "named_children", "items", "values"})
+"""Methods by which a program goes through the parts of a model, and through dicts of them."""
+
+
+def models_of_parameter(parameter: Value) -> list[Unknown]:
+    """The model that a parameter is of: an item of an unknown `model.parameters()`, or of one of its pairs."""
+    return _models(whole_of(parameter))
+
+
+def whole_of(parameter: Value) -> Value:
+    """The unknown value or list that a parameter is an item of, at any depth."""
+    while isinstance(parameter, Unknown) and isinstance(parameter.origin, Item):
+        parameter = parameter.origin.of
+    return parameter
+
+
+def model_of_item(source: Unknown, index: Value) -> Unknown | None:
+    """The model of which an item is a parameter: any of `model.parameters()`, the second of a named pair."""
+    match source.origin:
+        case Call(of=Unknown(name="parameters", owner=model)):
+            return model
+        case Item(of=Unknown(origin=Call(of=Unknown(name="named_parameters", owner=model)))) if index == 1:
+            return model
+        case _:
+            return None
+
+
+def _models(source: Value) -> list[Unknown]:
+    """The model of an unknown `model.parameters()`."""
+    method = source.origin.of if isinstance(source, Unknown) and isinstance(source.origin, Call) else None
+    if isinstance(method, Unknown) and method.name in _PARAMETERS and method.owner is not None:
+        return [method.owner]
+    return []
+
+
+_PARAMETERS = ("parameters", "named_parameters")
+
+
+def line(model: Unknown) -> list[int]:
+    """The numbers of a model and of all that it is a part of."""
+    found = [model.number]
+    while (holder := _holder(model)) is not None:
+        model = holder
+        found.append(model.number)
+    return found
+
+
+def _holder(model: Unknown) -> Unknown | None:
+    """The model that a model is a part of: an attribute, an item like `model.blocks[0]`, or one of its children."""
+    if model.owner is not None:
+        return model.owner
+    match model.origin:
+        case Item(of=Unknown() as whole):
+            return whole
+        case Call(of=Unknown(name=name, owner=Unknown() as whole)) if name in _CHILDREN or whole.name == "_modules":
+            return whole
+        case _:
+            return None
+
+
+_CHILDREN = frozenset({"children", "named_children", "modules", "named_modules"})
+"""Methods of modules that give parts of them."""
+
+
+def clear(machine: Machine, tensors: Sequence[Tensor] | None = None) -> None:
+    """The gradients of `tensors`, or of all weights, are gone or may be gone: no later step writes what has none."""
+    for tensor in [each for _, each in _known(machine).all()] if tensors is None else tensors:
+        tensor.grad = None
+
+
+def cleared_by(machine: Machine, owner: Unknown) -> list[Tensor] | None:
+    """The weights that `owner.zero_grad()` clears; None where that may be any."""
+    if role_of(owner) == "optimizer":
+        return owned(machine, owner) or None
+    return of(machine, owner) or None
+
+
+def of(machine: Machine, model: Unknown) -> list[Tensor]:
+    """The weights of a model and its parts."""
+    return [tensor for each, tensor in _held(machine) if _is_in(each, model)]
+
+
+def _held(machine: Machine) -> list[tuple[Unknown, Tensor]]:
+    """The weights of unknown models, and the parameters of modules that were put in, each with what holds it."""
+    known = _known(machine)
+    return [*known.all(), *_one_by_one(known.put_in)]
+
+
+def _one_by_one(put_in: Sequence[tuple[Unknown, list[Tensor]]]) -> list[tuple[Unknown, Tensor]]:
+    return [(holder, tensor) for holder, tensors in put_in for tensor in tensors]
+
+
+def write(machine: Machine, tensors: Sequence[Tensor], optimizer: Unknown | None = None) -> list[Tensor]:
+    """Bump the versions of those of `tensors` that have a gradient, for a step, and return them.
+
+    That an `optimizer` has parameters which the program is not seen to give it is presumed.
+    """
+    presumed = None if optimizer is None else conditions.HELD.of(optimizer.name or optimizer.label)
+    updated = [tensor for tensor in dict.fromkeys(tensors) if tensor.grad is not None]
+    for tensor in updated:
+        machine.autograd.bump(tensor, "step", on=presumed)
+    return updated

@@ -1,0 +1,195 @@
+"""`torch.no_grad` and its kin: context managers, decorators, and functions that switch for good."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.interpreter.classes import Context
+from gradpath.interpreter.containers import Iteration
+from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.trace import Switched
+from gradpath.interpreter.values import (
+    UNDEFINED,
+    Arguments,
+    Class,
+    Function,
+    NativeFunction,
+    Object,
+    Value,
+)
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.presumed.places import place_of
+from gradpath.source.nodes import nodes
+
+
+class GradMode(Context):
+    """An instance of `no_grad`, `enable_grad`, `set_grad_enabled` or `inference_mode`; also a decorator."""
+
+    __slots__ = ("before", "grad", "inference")
+
+    def __init__(self, grad: bool | None, inference: bool | None = None) -> None:
+        self.grad = grad
+        self.inference = inference
+        self.before: list[tuple[bool, bool]] = []
+
+    def enter(self, machine: Machine) -> Value:
+        autograd = machine.autograd
+        self.before.append((autograd.grad_enabled, autograd.inference))
+        self.switch(machine)
+        return self
+
+    def switch(self, machine: Machine) -> None:
+        """Set the mode. Inside inference mode nothing turns gradients on (rg/inference_enable_grad_inside)."""
+        autograd = machine.autograd
+        autograd.kept_off = None
+        if self.inference is not None:
+            autograd.inference = self.inference
+            autograd.grad_enabled = not self.inference
+        elif self.grad is not None:
+            autograd.grad_enabled = self.grad and not autograd.inference
+
+    def leave(self, machine: Machine, raised: Raised | None) -> bool:
+        if self.before:
+            machine.autograd.kept_off = None
+            machine.autograd.grad_enabled, machine.autograd.inference = self.before.pop()
+        return False
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        return Guarded(arguments.get(0, "func", None), self.grad, self.inference)
+
+
+class Guarded(Object):
+    """A function whose calls run in a grad mode; a class keeps being a class, its `__init__` is guarded."""
+
+    __slots__ = ("function", "grad", "inference")
+    kind_name = "function"
+
+    binds = True
+
+    def __init__(self, function: Value, grad: bool | None, inference: bool | None) -> None:
+        self.function = function
+        self.grad = grad
+        self.inference = inference
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        mode = GradMode(self.grad, self.inference)
+        mode.enter(machine)
+        try:
+            result = machine.call(self.function, arguments)
+        finally:
+            mode.leave(machine, None)
+        if isinstance(result, Iteration):
+            return Iteration(self._stepwise(machine, result), endless=result.endless)
+        return result
+
+    def _stepwise(self, machine: Machine, iteration: Iteration) -> Iterator[Value]:
+        """A decorated generator function runs each of its steps in the mode, and its consumer outside."""
+        while True:
+            mode = GradMode(self.grad, self.inference)
+            mode.enter(machine)
+            try:
+                item = next(iteration.host, UNDEFINED)
+            finally:
+                mode.leave(machine, None)
+            if item is UNDEFINED:
+                return
+            yield item
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        return machine.attribute(self.function, name)
+
+
+_OFF = frozenset({"inference_mode", "no_grad"})
+
+
+def is_called_without_gradients(cls: Class, name: str) -> bool:
+    """True if methods of a class call one of them, and by their text all do so where gradients are off."""
+    called = False
+    for each in cls.mro:
+        for method in each.node.body if each.node is not None else ():
+            if not isinstance(method, ast.FunctionDef) or method.name == name:
+                continue
+            off = set(_without_gradients(method))
+            for node in nodes(method):
+                match node:
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)) if attr == name:
+                        called = True
+                        if node not in off:
+                            return False
+    return called
+
+
+def _without_gradients(method: ast.FunctionDef) -> Iterator[ast.AST]:
+    """The nodes of a method that run while gradients are off."""
+    if any(map(_is_off, method.decorator_list)):
+        yield from nodes(method)
+    for block in nodes(method):
+        if isinstance(block, ast.With) and any(_is_off(item.context_expr) for item in block.items):
+            yield from nodes(block)
+
+
+def _is_off(mode: ast.expr) -> bool:
+    callee = mode.func if isinstance(mode, ast.Call) else mode
+    return place_of(callee).rpartition(".")[2] in _OFF
+
+
+def _maker(grad: bool | None, inference: bool | None) -> NativeFunction:
+    def make(machine: Machine, arguments: Arguments) -> Value:
+        first = arguments.get(0, "orig_func")
+        if isinstance(first, (Function, NativeFunction, Class)):
+            return Guarded(first, grad, inference)
+        return GradMode(grad, inference)
+
+    return NativeFunction("grad mode", make)
+
+
+def _inference_mode(machine: Machine, arguments: Arguments) -> Value:
+    first = arguments.get(0, "mode", True)
+    if isinstance(first, (Function, NativeFunction)):
+        return Guarded(first, None, True)
+    return GradMode(None, machine.decide(first))
+
+
+def _set_grad_enabled(machine: Machine, arguments: Arguments) -> Value:
+    """Switches at once; as a context manager it restores what was before the call."""
+    mode = GradMode(machine.decide(arguments.get(0, "mode", True)))
+    before = (machine.autograd.grad_enabled, machine.autograd.inference)
+    mode.switch(machine)
+    machine.emit(Switched(mode.grad is True, machine.site()))
+    return _Switched(mode.grad, before)
+
+
+class _Switched(GradMode):
+    __slots__ = ("saved",)
+
+    def __init__(self, grad: bool | None, saved: tuple[bool, bool]) -> None:
+        super().__init__(grad)
+        self.saved = saved
+
+    def enter(self, machine: Machine) -> Value:
+        self.before.append(self.saved)
+        self.switch(machine)
+        return self
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        machine.autograd.grad_enabled, machine.autograd.inference = self.saved
+        return Guarded(arguments.get(0, "func", None), self.grad, None)
+
+
+def _is_grad_enabled(machine: Machine, arguments: Arguments) -> Value:
+    return machine.autograd.grad_enabled
+
+
+NAMES: Names = {
+    "torch.no_grad": _maker(False, None),
+    "torch.enable_grad": _maker(True, None),
+    "torch.autograd.no_grad": _maker(False, None),
+    "torch.optim.optimizer._use_grad_for_differentiable": _maker(False, None),  # As long as it is not asked for.
+    "torch.autograd.enable_grad": _maker(True, None),
+    "torch.set_grad_enabled": _set_grad_enabled,
+    "torch.autograd.set_grad_enabled": _set_grad_enabled,
+    "torch.inference_mode": _inference_mode,
+    "torch.is_grad_enabled": _is_grad_enabled,
+    "torch.is_inference_mode_enabled": lambda machine, arguments: machine.autograd.inference,
+}

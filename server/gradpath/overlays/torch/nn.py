@@ -1,0 +1,478 @@
+"""`torch.nn.Module`: parameters, submodules, buffers, and the methods that every module has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.ops import ModuleSpec
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.classes import STORE_ATTRIBUTE, named
+from gradpath.interpreter.containers import List, is_slender
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.mappings import Namespace as Attributes
+from gradpath.interpreter.origins import Call
+from gradpath.interpreter.ownership import Attached, Overlooked
+from gradpath.interpreter.trace import Cleared, Site
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.presumed import missed_flags
+from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.torch import state_dicts
+from gradpath.overlays.torch.module_hooks import REGISTER, Hooks, run
+from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.overlays.torch.used_up import Drawn
+
+
+class ModuleInstance(Instance):
+    """A module.
+
+    `settings` are the constructor arguments of a built-in one, `buffers` the names of its buffers, `tensors` those of
+    what was put into `_parameters` by hand, `computed` the attributes that a parametrization computes at each access.
+    `filled` says where plain containers became attributes, by the container.
+    """
+
+    __slots__ = (
+        "buffers",
+        "computed",
+        "filled",
+        "hooks",
+        "made",
+        "settings",
+        "spec",
+        "tensors",
+        "training",
+    )
+
+    def __init__(self, cls: Class) -> None:
+        super().__init__(cls)
+        self.training: bool | None = True
+        self.made: Site | None = None
+        self.spec: ModuleSpec | None = None
+        self.settings: dict[str, Value] = {}
+        self.buffers: set[str] = set()
+        self.tensors: set[str] = set()
+        self.computed: dict[str, Callable[[Machine, ModuleInstance], Value]] = {}
+        self.filled: dict[str, tuple[List | tuple[Value, ...] | Dict, Site]] = {}
+        self.hooks = Hooks()
+
+    def attribute(self, machine: Machine, name: str) -> Value:
+        compute = self.computed.get(name)
+        return super().attribute(machine, name) if compute is None else compute(machine, self)
+
+    def native_attribute(self, machine: Machine, name: str) -> Value:
+        if name == "training":
+            return (
+                machine.unknown("training", ("training", machine.id_of(self)), (), data=True)
+                if self.training is None
+                else self.training
+            )
+        method = _METHODS.get(name)
+        if method is not None:
+            return NativeFunction(f"Module.{name}", lambda m, a: method(m, self, a))
+        register = REGISTER.get(name)
+        if register is not None:
+            return NativeFunction(f"Module.{name}", lambda m, a: register(self.hooks, a))
+        return self._table(name)
+
+    def _table(self, name: str) -> Value:
+        """`_parameters`, `_buffers` or `_modules`: what is stored or deleted there is an attribute."""
+        match name:
+            case "_parameters":
+                return _Parameters(self)
+            case "_buffers":
+                names = self.buffers
+            case "_modules":
+                names = {n for n, v in self.attributes.items() if isinstance(v, ModuleInstance)}
+            case _:
+                return UNDEFINED
+        table = Attributes(self.attributes, open=self.cls.open)
+        table.entries = {key: entry for key, entry in table.entries.items() if entry[0] in names}
+        return table
+
+    def set_attribute(self, machine: Machine, name: str, value: Value) -> None:
+        before = self.attributes.get(name)
+        replaced = isinstance(before, TensorValue) and before.tensor.is_parameter
+        if replaced and isinstance(value, TensorValue) and not value.tensor.is_parameter:
+            raise AutogradError(FaultKind.PARAMETER_ASSIGNMENT, tensor=value.tensor)
+        if name == "training":
+            self.training = value if isinstance(value, bool) else None
+            return
+        if isinstance(value, (List, Dict, tuple)):
+            self.filled[name] = value, machine.site()
+        else:
+            note_attached(machine, self, value)
+        missed_flags.on_module(machine, name, value, [each.tensor for _, each in self.parameters()])
+        super().set_attribute(machine, name, value)
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        own = self.cls.find("__call__")
+        if isinstance(own, Function):
+            return machine.call(own, arguments.shifted(self))
+        forward = machine.attribute(self, "forward")
+        return run(machine, self, self.hooks, arguments, lambda given: machine.call(forward, given))
+
+    def children(self) -> Iterator[tuple[str, ModuleInstance]]:
+        """The direct submodules by attribute name."""
+        for name, value in self.attributes.items():
+            if isinstance(value, ModuleInstance):
+                yield name, value
+
+    def modules(self, prefix: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, ModuleInstance]]:
+        """This module and all below it, each once."""
+        seen = set() if seen is None else seen
+        if id(self) in seen:
+            return
+        seen.add(id(self))
+        yield prefix, self
+        for name, child in self.children():
+            yield from child.modules(f"{prefix}.{name}" if prefix else name, seen)
+
+    def own_parameters(self) -> Iterator[tuple[str, TensorValue]]:
+        """The content of `_parameters`: parameters, and tensors that the program put there."""
+        for name, value in self.attributes.items():
+            if isinstance(value, TensorValue) and (value.tensor.is_parameter or name in self.tensors):
+                yield name, value
+
+    def parameters(self) -> list[tuple[str, TensorValue]]:
+        """All parameters by qualified name, each once."""
+        found: dict[int, tuple[str, TensorValue]] = {}
+        for prefix, module in self.modules():
+            for name, value in module.own_parameters():
+                found.setdefault(id(value.tensor), (f"{prefix}.{name}" if prefix else name, value))
+        return list(found.values())
+
+    def unregistered(self) -> Iterator[tuple[List | tuple[Value, ...] | Dict, Site]]:
+        """The plain containers in attributes of this module and of all below it, and where they were put there."""
+        for _, module in self.modules():
+            for name, (container, site) in module.filled.items():
+                if module.attributes.get(name) is container:
+                    yield container, site
+
+    def named_buffers(self) -> list[tuple[str, Value]]:
+        return [
+            (f"{prefix}.{name}" if prefix else name, module.attributes[name])
+            for prefix, module in self.modules()
+            for name in sorted(module.buffers)
+            if name in module.attributes
+        ]
+
+    @property
+    def has_unknown_parts(self) -> bool:
+        """True if it may have parameters that are not seen: an unknown submodule or base class."""
+        return bool(self.unknown_parts()) or any(module.cls.open for _, module in self.modules())
+
+    def unknown_parts(self) -> list[Unknown]:
+        """The unknown attributes of this module and its submodules that may be modules."""
+        return [
+            value
+            for _, module in self.modules()
+            for name, value in module.attributes.items()
+            if isinstance(value, Unknown)
+            and name not in module.settings
+            and (isinstance(value.origin, Call) or value.name or value.role == "model")
+        ]
+
+
+class _Parameters(Attributes):
+    """The `_parameters` of a module, in which any tensor may be stored."""
+
+    __slots__ = ("tensors",)
+
+    def __init__(self, module: ModuleInstance) -> None:
+        super().__init__(dict(module.own_parameters()), open=module.cls.open)
+        self.attributes = module.attributes
+        self.tensors = module.tensors
+
+    def store(self, key: Value, value: Value) -> None:
+        super().store(key, value)
+        if isinstance(key, str):
+            self.tensors.add(key)
+
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        super().delete_item(machine, key)
+        if isinstance(key, str):
+            self.tensors.discard(key)
+
+
+class ModuleClass(Class):
+    """`torch.nn.Module` and the built-in classes below it."""
+
+    __slots__ = ()
+
+    def create(self, machine: Machine) -> Instance:
+        return ModuleInstance(self)
+
+    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
+        return ModuleInstance(subclass)
+
+    def native_member(self, name: str) -> Value:
+        if name == "__init__":
+            return NativeFunction("Module.__init__", lambda m, a: None)
+        if name == "__setattr__":
+            return STORE_ATTRIBUTE
+        method = _METHODS.get(name)
+        if method is None or self.name != "Module":
+            return UNDEFINED
+        return NativeFunction(
+            f"Module.{name}",
+            lambda m, a: (
+                method(m, a.positional[0], Arguments(a.positional[1:], a.keywords))
+                if a.positional and isinstance(a.positional[0], ModuleInstance)
+                else None
+            ),
+        )
+
+
+def parameters_in(value: Value, depth: int = 3) -> list[Tensor]:
+    """The parameters that require grad of a module, of what is one, or of all that is in a container."""
+    match value:
+        case ModuleInstance():
+            return [each for each in tensors_of(value.parameters()) if each.flag]
+        case TensorValue():
+            return [value.tensor] if value.tensor.is_parameter and value.tensor.flag else []
+        case tuple() | List() | Dict() if depth and is_slender(value):
+            parts = value if isinstance(value, tuple) else value.parts()
+            return [tensor for part in parts for tensor in parameters_in(part, depth - 1)]
+        case _:
+            return []
+
+
+def note_optimizer(machine: Machine) -> None:
+    """There is an optimizer: what becomes a part of a module from here on, it may not know."""
+    machine.remembered[_OPTIMIZER] = True
+
+
+def has_optimizer(machine: Machine) -> bool:
+    """True if an optimizer has been made."""
+    return _OPTIMIZER in machine.remembered
+
+
+_OPTIMIZER = "an optimizer was made"
+
+
+def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> None:
+    """Something is about to become a part of a module."""
+    if has_optimizer(machine) and isinstance(value, (ModuleInstance, TensorValue)):
+        tensors = parameters_in(value)
+        if tensors:
+            beside = tensors_of(module.parameters())
+            machine.emit(Attached(tuple(tensors), beside, tuple(module.unknown_parts()), machine.site()))
+
+
+def as_part(value: Value) -> Value:
+    """A value that becomes a part of a module: if it is unknown, it is a module."""
+    if isinstance(value, Unknown) and not value.role and not value.is_data:
+        value.role = "model"
+    return value
+
+
+def note_overlooked(machine: Machine, module: ModuleInstance) -> None:
+    """Tell the trace, once, of parameters that are asked for and not found."""
+    if any(each.cls.open for _, each in module.modules()):
+        return
+    found = tensors_of(module.parameters())
+    known = set(map(id, found))
+    for container, site in module.unregistered():
+        missed = tuple(each for each in parameters_in(container) if id(each) not in known)
+        key = ("overlooked", site, len(missed))
+        if missed and key not in machine.remembered:
+            machine.remembered[key] = True
+            kind = "tuple" if isinstance(container, tuple) else container.type_name()
+            parts = container if isinstance(container, tuple) else container.parts()
+            bare = any(isinstance(each, TensorValue) for each in parts)
+            machine.emit(Overlooked(kind, bare, missed, found, site))
+
+
+def tensors_of(values: list[tuple[str, TensorValue]]) -> tuple[Tensor, ...]:
+    """The tensors of named values."""
+    return tuple(value.tensor for _, value in values)
+
+
+Method = Callable[[Machine, ModuleInstance, Arguments], Value]
+
+
+DRAWN = "unknown things that there were when parameters were drawn"
+
+
+def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    note_overlooked(machine, module)
+    found: list[Value] = [value for _, value in module.parameters()]
+    for part in module.unknown_parts():
+        if role_of(part) == "model":
+            unseen = machine.call(machine.attribute(part, "parameters"), Arguments())
+            found.append(machine.library.unknown_item(machine, unseen, None) if isinstance(unseen, Unknown) else unseen)
+    machine.remembered[DRAWN] = machine.unknown_count
+    return Drawn(found, open=module.has_unknown_parts)
+
+
+def _named_parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    note_overlooked(machine, module)
+    return List([(name, value) for name, value in module.parameters()], open=module.has_unknown_parts)
+
+
+def _set_training(value: bool) -> Method:
+    """`train(mode)` and `eval()`, which call the `train` that a class of the program defines for itself."""
+
+    def method(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+        wanted = arguments.get(0, "mode", value) if value else False
+        if not value and isinstance(module.cls.find("train"), Function):
+            return machine.call(machine.attribute(module, "train"), Arguments([False]))
+        todo, seen = [module], {id(module)}
+        while todo:
+            each = todo.pop()
+            each.training = wanted if isinstance(wanted, bool) else None
+            for _, child in list(each.children()):
+                if id(child) in seen:
+                    continue
+                seen.add(id(child))
+                if isinstance(child.cls.find("train"), Function):
+                    machine.call(machine.attribute(child, "train"), Arguments([wanted]))
+                else:
+                    todo.append(child)
+        return module
+
+    return method
+
+
+def _requires_grad(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    wanted = machine.decide(arguments.get(0, "requires_grad", True))
+    for _, value in module.parameters():
+        machine.autograd.set_requires_grad(value.tensor, wanted)
+    for part in module.unknown_parts():
+        if role_of(part) == "model":
+            machine.call(machine.attribute(part, "requires_grad_"), Arguments([wanted]))
+    return module
+
+
+def _zero_grad(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    tensors = tensors_of(module.parameters())
+    to_none = arguments.get(0, "set_to_none", True)
+    clear_gradients(machine, tensors, to_none, module, not module.has_unknown_parts)
+    return None
+
+
+def clear_gradients(
+    machine: Machine, parameters: tuple[Tensor, ...], to_none: Value, owner: Instance, known: bool
+) -> None:
+    """`zero_grad`: drop the gradients, or with `set_to_none=False` zero them in place."""
+    for parameter in parameters:
+        gradient = parameter.grad
+        if gradient is None:
+            continue
+        if to_none is False:
+            if gradient.node is not None:
+                gradient.node = None
+            machine.autograd.bump(gradient, "torch.Tensor.zero_")
+        else:
+            parameter.grad = None
+    steps = not isinstance(owner, ModuleInstance)
+    machine.emit(Cleared(parameters, machine.site(), owner, known, steps))
+
+
+def _itself(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    return module
+
+
+def _moved(device: str | None) -> Method:
+    """A method that moves all parameters and buffers, to a device that is None where it is not known."""
+
+    def method(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+        for _, value in [*module.parameters(), *module.named_buffers()]:
+            if isinstance(value, TensorValue):
+                value.tensor.device = device
+        return module
+
+    return method
+
+
+def _double(dtype: str) -> Method:
+    def method(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+        for _, value in module.parameters():
+            value.tensor.dtype = dtype
+        return module
+
+    return method
+
+
+def _apply(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    for _, each in list(module.modules()):
+        machine.call(arguments.get(0, "fn", None), Arguments([each]))
+    return module
+
+
+def _register_buffer(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    name = arguments.get(0, "name", None)
+    if isinstance(name, str):
+        value = arguments.get(1, "tensor", None)
+        module.attributes[name] = value
+        module.buffers.add(name)
+        if isinstance(value, TensorValue):
+            machine.note_binding(name, machine.library.bound(machine, name, value))
+    return None
+
+
+def _register(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    value = arguments.get(1, "param", None)
+    note_attached(machine, module, value)
+    module.attributes[named(module, arguments.get(0, "name", None))] = value
+    return None
+
+
+def _add_module(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    value = as_part(arguments.get(1, "module", None))
+    note_attached(machine, module, value)
+    module.attributes[named(module, arguments.get(0, "name", None))] = value
+    return None
+
+
+def _get(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    name = arguments.get(0, "target", None)
+    if not isinstance(name, str):
+        return machine.unknown("part of a module", None, (module, name))
+    value: Value = module
+    for part in name.split("."):
+        value = machine.attribute(value, part)
+    return value
+
+
+_METHODS: dict[str, Method] = {
+    "parameters": _parameters,
+    "named_parameters": _named_parameters,
+    "buffers": lambda m, s, a: List([value for _, value in s.named_buffers()]),
+    "named_buffers": lambda m, s, a: List([(name, value) for name, value in s.named_buffers()]),
+    "children": lambda m, s, a: List([child for _, child in s.children()]),
+    "named_children": lambda m, s, a: List([(name, child) for name, child in s.children()]),
+    "modules": lambda m, s, a: List([module for _, module in s.modules()]),
+    "named_modules": lambda m, s, a: List([(name, module) for name, module in s.modules()]),
+    "train": _set_training(True),
+    "eval": _set_training(False),
+    "requires_grad_": _requires_grad,
+    "zero_grad": _zero_grad,
+    "to": _moved(None),
+    "cuda": _moved(None),
+    "cpu": _moved("cpu"),
+    "float": _double("float32"),
+    "double": _double("float64"),
+    "half": _double("float16"),
+    "bfloat16": _double("bfloat16"),
+    "share_memory": _itself,
+    "state_dict": state_dicts.state_dict,
+    "load_state_dict": state_dicts.load_state_dict,
+    "apply": _apply,
+    "register_buffer": _register_buffer,
+    "register_parameter": _register,
+    "register_module": _add_module,
+    "add_module": _add_module,
+    "get_submodule": _get,
+    "get_parameter": _get,
+    "extra_repr": lambda m, s, a: "",
+    "_get_name": lambda m, s, a: s.cls.name,
+    "compile": lambda m, s, a: None,
+}
+
+MODULE = ModuleClass("Module")
+
+
+NAMES: Names = {"torch.nn.Module": MODULE, "torch.nn.modules.module.Module": MODULE, "torch.nn.modules.Module": MODULE}

@@ -1,0 +1,373 @@
+"""`torch.optim`: which parameters an optimizer has, what `step()` writes, what `zero_grad()` clears."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.provenance import PROVED, Presumption
+from gradpath.autograd.sizes.given import product
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.containers import List, iterate, sample
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Computed, Copy
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import Clipped, OptionSet, Stepped
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.presumed import weights
+from gradpath.overlays.presumed.presumed_tensors import is_made_leaf
+from gradpath.overlays.torch.nn import clear_gradients, note_optimizer
+from gradpath.overlays.torch.tensor_value import TensorValue, wrap
+from gradpath.overlays.torch.used_up import go_through
+
+CLASSES = (
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "Adagrad",
+    "Adadelta",
+    "ASGD",
+    "SparseAdam",
+    "Adafactor",
+    "Muon",
+    "LBFGS",
+)
+
+
+class OptimizerInstance(Instance):
+    """An optimizer; `open` says that it has parameters that are not seen, which came from `sources`.
+
+    `put_in` counts the modules that had been made parts of unknown models by then. `spared` are the weights of such
+    models that were frozen when the program took those that require grad.
+    """
+
+    __slots__ = ("groups", "open", "put_in", "silent", "sources", "spared")
+
+    def __init__(self, cls: Class) -> None:
+        super().__init__(cls)
+        self.groups = List([])
+        self.open = False
+        self.silent = False
+        self.sources: list[Value] = []
+        self.put_in = 0
+        self.spared: set[Tensor] = set()
+        self.attributes["param_groups"] = self.groups
+        self.attributes["state"] = Dict(open=True)
+
+    def parameters(self) -> list[Tensor]:
+        """The tensors that `step()` updates."""
+        found: list[Tensor] = []
+        for group in self.groups.items:
+            parameters = group.look_up("params") if isinstance(group, Dict) else None
+            for value in parameters.items if isinstance(parameters, List) else ():
+                if isinstance(value, TensorValue):
+                    found.append(value.tensor)
+        return found
+
+    def native_attribute(self, machine: Machine, name: str) -> Value:
+        method = _METHODS.get(name)
+        if method is not None:
+            return NativeFunction(f"Optimizer.{name}", lambda m, a: method(m, self, a))
+        return UNDEFINED
+
+
+class Options(Dict):
+    """A parameter group: the options of an optimizer for some of its parameters."""
+
+    __slots__ = ()
+
+    def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        super().set_item(machine, key, value)
+        self.note(machine, key, value)
+
+    def note(self, machine: Machine, key: Value, value: Value) -> None:
+        """Tell the trace of an option that is a tensor."""
+        if isinstance(key, str) and key != "params" and isinstance(value, TensorValue):
+            machine.emit(OptionSet(key, value, value.tensor.node, machine.site()))
+
+
+class OptimizerClass(Class):
+    """`torch.optim.Optimizer` and the built-in optimizers."""
+
+    __slots__ = ()
+
+    def create(self, machine: Machine) -> Instance:
+        return OptimizerInstance(self)
+
+    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
+        return OptimizerInstance(subclass)
+
+    def native_member(self, name: str) -> Value:
+        if name == "__init__":
+            return NativeFunction(f"{self.name}.__init__", _initialise)
+        method = _METHODS.get(name) if self.name != "Optimizer" or name != "step" else None
+        if method is None:
+            return UNDEFINED
+        return NativeFunction(
+            f"{self.name}.{name}",
+            lambda m, a: (
+                method(m, a.positional[0], Arguments(a.positional[1:], a.keywords))
+                if a.positional and isinstance(a.positional[0], OptimizerInstance)
+                else None
+            ),
+        )
+
+
+def _initialise(machine: Machine, arguments: Arguments) -> Value:
+    optimizer, *rest = arguments.positional
+    if not isinstance(optimizer, OptimizerInstance):
+        return None
+    named = Arguments(rest, arguments.keywords)
+    parameters = named.get(0, "params", UNDEFINED)
+    if parameters is UNDEFINED:
+        optimizer.open = True
+        return None
+    if isinstance(parameters, TensorValue):
+        raise machine.error("TypeError", "params argument given to the optimizer should be an iterable of Tensors")
+    defaults = named.get(1, "defaults") if optimizer.cls.find("step") is not UNDEFINED else UNDEFINED
+    settings = dict(arguments.keywords)
+    if isinstance(defaults, Dict):
+        settings.update({key: value for key, value in defaults.entries.values() if isinstance(key, str)})
+    elif rest[1:]:
+        settings.setdefault("lr", rest[1])
+    settings.pop("params", None)
+    optimizer.silent = settings.get("fused") is True
+    go_through(machine, parameters)
+    _add(machine, optimizer, parameters, settings)
+    if not optimizer.groups.items:
+        raise AutogradError(FaultKind.OPTIMIZER_EMPTY)
+    _note_given(machine, optimizer)
+    return None
+
+
+def _note_given(machine: Machine, optimizer: OptimizerInstance) -> None:
+    """Tell the trace which parameters an optimizer has by now."""
+    note_optimizer(machine)
+    wholes = [weights.whole_of(source) for source in optimizer.sources]
+    unseen = [each for each in wholes if isinstance(each, Unknown) and not isinstance(each.origin, Computed)]
+    models = [weights.models_of_parameter(source) for source in unseen]
+    parameters = (*optimizer.parameters(), *_of_models(machine, optimizer))
+    of_models = tuple(dict.fromkeys(model for each in models for model in each))
+    known = all(models) and (not optimizer.open or bool(optimizer.sources))
+    copied = bool(of_models) and all(isinstance(model.origin, Copy) for model in of_models)
+    machine.emit(Given(optimizer, parameters, of_models, known, machine.site(), copied, len(optimizer.groups.items)))
+
+
+def _of_models(machine: Machine, optimizer: OptimizerInstance) -> list[Tensor]:
+    found = weights.made_from(machine, optimizer.sources, optimizer.put_in)
+    return [each for each in found if each not in optimizer.spared]
+
+
+def _add(
+    machine: Machine,
+    optimizer: OptimizerInstance,
+    parameters: Value,
+    settings: dict[str, Value],
+    *,
+    is_group: bool = False,
+) -> None:
+    """Take parameters, or groups of them; a group may be empty, the whole may not."""
+    if isinstance(parameters, Unknown):
+        optimizer.open = True
+        _take(machine, optimizer, parameters)
+        _group(machine, optimizer, [], settings, open=True)
+        return
+    items, more = sample(machine, parameters)
+    if more:
+        optimizer.open = True
+        _take(machine, optimizer, parameters)
+    plain: list[Value] = []
+    for item in items:
+        if isinstance(item, Dict):
+            own = {key: value for key, value in item.entries.values() if isinstance(key, str)}
+            group = own.pop("params", List([]))
+            if isinstance(group, TensorValue):
+                group = List([group])
+            _add(machine, optimizer, group, {**settings, **own}, is_group=True)
+        elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], TensorValue):
+            plain.append(item[1])
+        elif isinstance(item, Unknown) and is_made_leaf(item):
+            plain.append(item.tensor)
+        elif isinstance(item, Unknown):
+            optimizer.open = True
+            _take(machine, optimizer, item)
+        else:
+            plain.append(item)
+    if plain or more or is_group or (optimizer.open and not optimizer.groups.items):
+        _group(machine, optimizer, plain, settings, open=more)
+
+
+def _take(machine: Machine, optimizer: OptimizerInstance, unknown: Value) -> None:
+    """Parameters that are not seen."""
+    optimizer.sources.append(unknown)
+    if weights.is_filtered(machine, unknown):
+        weights.leave_out(machine, unknown, optimizer.spared)
+    else:
+        optimizer.spared.difference_update(weights.stepped(machine, [unknown]))
+    optimizer.put_in = weights.count_put_in(machine)
+    weights.note_trained(machine, unknown)
+
+
+def _group(
+    machine: Machine, optimizer: OptimizerInstance, items: list[Value], settings: dict[str, Value], *, open: bool
+) -> None:
+    for item in items:
+        if not isinstance(item, TensorValue) or item.tensor.aliasing_unsure or item.tensor.retains_grad:
+            continue
+        if item.tensor.is_open or machine.autograd.is_leaf(item.tensor):
+            continue
+        if not isinstance(item.tensor.provenance, Presumption) and item.tensor.is_result:
+            handed = item.tensor.left is not None  # What was handed to something unseen may be detached in place.
+            raise AutogradError(FaultKind.OPTIMIZER_NON_LEAF, tensor=None if handed else item.tensor)
+        item.tensor.node, item.tensor.flag, item.tensor.provenance = None, True, PROVED  # Who gives it knows a leaf.
+    group = Options()
+    group.store("params", List(items, open=open))
+    group.store("lr", 0.001)
+    for name, value in settings.items():
+        group.store(name, value)
+        group.note(machine, name, value)
+    group.open = True
+    optimizer.groups.items.append(group)
+
+
+Method = Callable[[Machine, OptimizerInstance, Arguments], Value]
+
+
+def step(machine: Machine, optimizer: OptimizerInstance, arguments: Arguments) -> Value:
+    """`step(closure=None)`: writes every parameter that has a gradient; LBFGS asks the closure again and again."""
+    closure = arguments.get(0, "closure", None)
+    result: Value = None
+    if optimizer.cls.is_subclass(_LBFGS):
+        if closure is None:
+            raise machine.error("TypeError", "LBFGS.step() missing 1 required positional argument: 'closure'")
+        for _ in range(2):
+            result = _evaluate(machine, closure)
+            write_parameters(machine, optimizer)
+        return result
+    if closure is not None:
+        result = _evaluate(machine, closure)
+    write_parameters(machine, optimizer)
+    return result
+
+
+def _evaluate(machine: Machine, closure: Value) -> Value:
+    with machine.autograd.mode(grad=True):
+        return machine.call(closure, Arguments())
+
+
+def write_parameters(machine: Machine, optimizer: OptimizerInstance) -> None:
+    """Count a write to each parameter that has a gradient; fused optimizers write unseen."""
+    updated = [tensor for tensor in optimizer.parameters() if tensor.grad is not None]
+    if not optimizer.silent:
+        for tensor in dict.fromkeys(updated):
+            machine.autograd.bump(tensor, "step")
+    updated += weights.write(machine, _of_models(machine, optimizer))
+    parameters = tuple(optimizer.parameters())
+    models = () if parameters else _models(optimizer)
+    unseen = tuple(each for each in weights.stepped(machine, optimizer.sources) if each not in optimizer.spared)
+    known = not optimizer.open
+    machine.emit(Stepped(optimizer, tuple(updated), machine.site(), parameters, known, models, unseen))
+
+
+def _models(optimizer: OptimizerInstance) -> tuple[Unknown, ...]:
+    """The unseen models that all its unseen parameters are of; none where some may be of others."""
+    found = [weights.models_of_parameter(source) for source in optimizer.sources]
+    return tuple(dict.fromkeys(model for models in found for model in models)) if all(found) else ()
+
+
+def _zero_grad(machine: Machine, optimizer: OptimizerInstance, arguments: Arguments) -> Value:
+    parameters = (*optimizer.parameters(), *_of_models(machine, optimizer))
+    if optimizer.open and len(parameters) == len(optimizer.parameters()):
+        weights.clear(machine)
+    known = not optimizer.open or bool(_models(optimizer))
+    clear_gradients(machine, parameters, arguments.get(0, "set_to_none", True), optimizer, known)
+    return None
+
+
+def _add_param_group(machine: Machine, optimizer: OptimizerInstance, arguments: Arguments) -> Value:
+    group = arguments.get(0, "param_group", None)
+    if isinstance(group, Dict):
+        settings = {key: value for key, value in group.entries.values() if isinstance(key, str)}
+        parameters = settings.pop("params", List([]))
+        _add(machine, optimizer, List([parameters]) if isinstance(parameters, TensorValue) else parameters, settings)
+        _note_given(machine, optimizer)
+    return None
+
+
+_METHODS: dict[str, Method] = {
+    "step": step,
+    "zero_grad": _zero_grad,
+    "add_param_group": _add_param_group,
+    "state_dict": lambda m, o, a: m.unknown("optimizer state"),
+    "load_state_dict": lambda m, o, a: None,
+    "train": lambda m, o, a: None,
+    "eval": lambda m, o, a: None,
+}
+
+_OPTIMIZER = OptimizerClass("Optimizer")
+_BUILT_IN = {name: OptimizerClass(name, [_OPTIMIZER]) for name in CLASSES}
+_LBFGS = _BUILT_IN["LBFGS"]
+
+
+def gradients_of(machine: Machine, parameters: Value) -> list[Tensor]:
+    """The tensors of a `parameters` argument: one tensor or an iterable of them."""
+    if isinstance(parameters, TensorValue):
+        return [parameters.tensor]
+    if isinstance(parameters, Unknown) or parameters is None:
+        return []
+    host, endless = iterate(machine, parameters)
+    return [] if endless else [item.tensor for item in host if isinstance(item, TensorValue)]
+
+
+def clip(machine: Machine, arguments: Arguments) -> Value:
+    """`clip_grad_norm_`, `clip_grad_value_`: write the gradients, not the parameters."""
+    parameters = arguments.get(0, "parameters", None)
+    used_up = go_through(machine, parameters)
+    tensors = gradients_of(machine, parameters) if used_up is None else []
+    for tensor in tensors:
+        if tensor.grad is not None:
+            machine.autograd.bump(tensor.grad, "clip")
+    known = not isinstance(parameters, Unknown) if used_up else bool(tensors) and not getattr(parameters, "open", False)
+    if arguments.get(1, "max_norm", None) != math.inf:  # That one only measures.
+        machine.emit(Clipped(tuple(tensors), known, machine.site(), used_up))
+    return wrap(machine.autograd.tensor(shape=()))
+
+
+def _parameters_to_vector(machine: Machine, arguments: Arguments) -> Value:
+    parameters = arguments.get(0, "parameters", None)
+    cat = machine.library.module(machine, "torch.cat")
+    views: list[Value] = []
+    for tensor in gradients_of(machine, parameters):
+        view = machine.autograd.view(tensor, "torch.Tensor.view")
+        view.shape = (None if tensor.shape is None else product(tensor.shape),)
+        views.append(wrap(view))
+    made = machine.call(cat, Arguments([List(views)]))
+    if getattr(parameters, "open", False) and isinstance(made, TensorValue):
+        made.tensor.shape = (None,)
+    return made
+
+
+def _nothing(machine: Machine, arguments: Arguments) -> Value:
+    return None
+
+
+NAMES: Names = {
+    "torch.optim.Optimizer": _OPTIMIZER,
+    "torch.optim.optimizer.Optimizer": _OPTIMIZER,
+    **{f"torch.optim.{name}": cls for name, cls in _BUILT_IN.items()},
+    **{f"torch.optim.{name.lower()}.{name}": cls for name, cls in _BUILT_IN.items() if name != "SparseAdam"},
+    "torch.optim.sparse_adam.SparseAdam": _BUILT_IN["SparseAdam"],
+    "torch.nn.utils.clip_grad_norm_": clip,
+    "torch.nn.utils.clip_grad_value_": clip,
+    "torch.nn.utils.clip_grad.clip_grad_norm_": clip,
+    "torch.nn.utils.parameters_to_vector": _parameters_to_vector,
+    "torch.nn.utils.vector_to_parameters": _nothing,
+}

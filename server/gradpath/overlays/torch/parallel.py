@@ -1,0 +1,57 @@
+"""`DataParallel`, FSDP and the like: modules around a module, which is their `module`."""
+
+from __future__ import annotations
+
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
+from gradpath.overlays.frameworks import engines
+from gradpath.overlays.namespace import Names
+from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance
+from gradpath.overlays.torch.optim import clip
+
+
+class Wrapper(ModuleClass):
+    """A module that calls the one that it wraps."""
+
+    __slots__ = ()
+
+    def native_member(self, name: str) -> Value:
+        match name:
+            case "__init__":
+                return NativeFunction(f"{self.name}.__init__", _initialise)
+            case "forward":
+                return NativeFunction(f"{self.name}.forward", _forward)
+            case "no_sync" | "join":
+                return NativeFunction(name, engines.block)
+            case "clip_grad_norm_":
+                return NativeFunction(name, _clip)
+            case _:
+                return UNDEFINED
+
+
+def _initialise(machine: Machine, arguments: Arguments) -> Value:
+    wrapper = arguments.get(0, "self", None)
+    if isinstance(wrapper, ModuleInstance):
+        wrapper.attributes["module"] = arguments.get(1, "module", None)
+    return None
+
+
+def _forward(machine: Machine, arguments: Arguments) -> Value:
+    wrapper, *values = arguments.positional
+    return machine.call(machine.attribute(wrapper, "module"), Arguments(values, arguments.keywords))
+
+
+def _clip(machine: Machine, arguments: Arguments) -> Value:
+    wrapper = arguments.get(0, "self", None)
+    return clip(machine, Arguments([machine.call(machine.attribute(wrapper, "parameters"), Arguments())]))
+
+
+NAMES: Names = {
+    name: Wrapper(name.rpartition(".")[2], [MODULE])
+    for name in (
+        "torch.nn.DataParallel",
+        "torch.nn.parallel.DataParallel",
+        "torch.distributed.fsdp.FullyShardedDataParallel",
+        "apex.parallel.DistributedDataParallel",
+    )
+}

@@ -1,0 +1,220 @@
+"""Sizes and dtypes of what operations return: what the table's words say of a call's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.autograd.layout import Layout, Order, steps_of
+from gradpath.autograd.ops import Behaviour, ModuleSpec, Op
+from gradpath.autograd.provenance import OBSERVED, Presumption, Provenance
+from gradpath.autograd.shapes import promote
+from gradpath.autograd.sizes import RULES, UNSURE, Given, is_unreduced, keeps_samples, size, sizes
+from gradpath.autograd.sizes.given import product
+from gradpath.autograd.sizes.steps import layout_of_part, layout_of_view, pointwise, regrouped
+from gradpath.autograd.tensor import Shape, Tensor
+from gradpath.interpreter.containers import List, is_slender
+from gradpath.interpreter.numbers import AtLeast
+from gradpath.interpreter.values import Value
+from gradpath.overlays.torch.tensor_value import DType, TensorNumber
+from gradpath.support.fast_dataclasses import replace
+
+Inputs = Mapping[str, Sequence[Tensor]]
+
+
+def given(spec: Op | ModuleSpec, inputs: Inputs, arguments: Mapping[str, Value]) -> Given:
+    """A call as the rules of sizes see it."""
+    shapes = {name: [tensor.shape for tensor in tensors] for name, tensors in inputs.items()}
+    return Given(shapes, arguments, spec.defaults, _plain)
+
+
+def _plain(value: object) -> object:
+    if type(value) in _PLAIN:
+        return value
+    match value:
+        case tuple() | List() if not is_slender(value):
+            return UNSURE
+        case tuple():
+            return tuple(map(_plain, value))
+        case List():
+            return UNSURE if value.open else tuple(map(_plain, value.items))
+        case _:
+            return UNSURE
+
+
+_PLAIN = frozenset({type(None), bool, int, float, str})
+
+
+def parts_of(spec: Op | ModuleSpec, call: Given) -> list[Shape | None] | None:
+    """The shapes of the tensors in the list that comes back; None where their number is not known."""
+    return None if spec.sizes is None else sizes(spec.sizes, call)
+
+
+_REGROUPING = frozenset({"view", "flatten", "ravel"})
+
+
+def resolved(spec: Op | ModuleSpec, behaviour: Behaviour, inputs: Inputs, arguments: Mapping[str, Value]) -> Behaviour:
+    """The behaviour where sizes and layout settle whether the tensor itself comes back, a view of it or a copy."""
+    output = behaviour.outputs[0]
+    if spec.name == "torch.Tensor.view":
+        _refuse_view(spec, inputs, arguments)
+    if len(output.alias) == 1 or len(behaviour.outputs) > 1 or not any(spec.size):
+        return behaviour
+    aliases = {each.partition(":")[0]: each for each in output.alias}
+    source = next((inputs[name][0] for each in output.alias if (name := each.partition(":")[2]) in inputs), None)
+    word = spec.size[0]
+    if source is None or word is None or word == "same":
+        return behaviour
+    shape = size(word, given(spec, inputs, arguments))
+    if "same" in aliases and (shape is None or None in shape or shape == source.shape):
+        chosen = aliases["same"] if shape is not None and shape == source.shape and None not in shape else None
+    elif word in _REGROUPING:
+        steps = None if shape is None else steps_of(source.shape, source.layout)
+        if source.layout is Order.ROWS:
+            chosen = aliases.get("view")
+        elif source.shape is None or steps is None or shape is None or None in shape:
+            chosen = None
+        else:
+            chosen = aliases.get("fresh" if regrouped(source.shape, steps, shape) is None else "view")
+    else:
+        chosen = aliases.get("view") if "fresh" not in aliases else None
+    return behaviour if chosen is None else replace(behaviour, outputs=(replace(output, alias=(chosen,)),))
+
+
+def _refuse_view(spec: Op | ModuleSpec, inputs: Inputs, arguments: Mapping[str, Value]) -> None:
+    """Raise what PyTorch raises where no view has the sizes that `view` asks for: `expand`, then `view`."""
+    source = inputs["self"][0]
+    steps = steps_of(source.shape, source.layout)
+    if source.layout is Order.ROWS or source.shape is None or steps is None:
+        return
+    shape = size("view", given(spec, inputs, arguments))
+    known = shape is not None and None not in shape and product(shape) == product(source.shape) is not None
+    if shape is not None and known and regrouped(source.shape, steps, shape) is None:
+        raise AutogradError(FaultKind.NO_VIEW, tensor=source)
+
+
+def settle(
+    spec: Op | ModuleSpec,
+    behaviour: Behaviour,
+    results: Sequence[Tensor],
+    inputs: Inputs,
+    arguments: Mapping[str, Value],
+    presumed: Presumption,
+    shapes: Sequence[Shape | None] | None = None,
+) -> None:
+    """Give the results their sizes, dtypes and layouts; `shapes` are those of a list's parts.
+
+    Under the condition `presumed` the call is given a batch of several samples.
+    """
+    everything = [tensor for tensors in inputs.values() for tensor in tensors]
+    call = given(spec, inputs, arguments) if everything else None
+    for index, (output, result) in enumerate(zip(behaviour.outputs, results, strict=False)):
+        if result in everything:
+            continue
+        result.dtype = _dtype(output.dtype, everything, arguments)
+        if call is None:
+            continue
+        word = spec.size[index] if index < len(spec.size) else None
+        if shapes is not None:
+            result.shape = shapes[index]
+        elif word is not None:
+            result.shape = size(word, call)
+            result.several = _several(word, call, inputs, presumed)
+        kind, _, parameter = output.alias[0].partition(":")
+        source = inputs[parameter][0] if parameter and inputs.get(parameter) else None
+        if source is None or (source.storage is not result.storage and kind != "storage"):
+            result.layout = _fresh(spec.layout, result.shape, everything)
+        elif shapes is not None:
+            result.layout = layout_of_part(spec.sizes, call, source, result.shape)
+        else:
+            result.layout = layout_of_view(word, RULES.get(word or ""), call, source, result.shape)
+
+
+_WIDENING = frozenset({"broadcast", "same"})
+"""Words for results that have at least as many elements as each operand."""
+
+
+def _several(word: str, call: Given, inputs: Inputs, presumed: Presumption) -> Provenance | None:
+    """The provenance of a result's having more than one element: as its operands have, or each sample has a loss."""
+    operands = [tensor for tensors in inputs.values() for tensor in tensors]
+    if word in _WIDENING and any(each.one_element is False for each in operands):
+        return OBSERVED
+    if is_unreduced(word, call):
+        return OBSERVED if any(each.several is OBSERVED for each in inputs.get("target", ())) else presumed
+    if not keeps_samples(word, call):
+        return None
+    return next((each.several for each in operands if isinstance(each.several, Presumption)), None)
+
+
+def forget_count(
+    spec: Op | ModuleSpec, parameter: str, results: Sequence[Tensor], inputs: Inputs, arguments: Mapping[str, Value]
+) -> None:
+    """Forget the sizes of results that depend on the length of a list that may be longer."""
+    longer = {**inputs, parameter: [*inputs[parameter], inputs[parameter][-1]]}
+    for word, result in zip(spec.size, results, strict=False):
+        shape, other = result.shape, None if word is None else size(word, given(spec, longer, arguments))
+        if shape is not None and other is not None and len(shape) == len(other):
+            result.shape = tuple(one if one == two else None for one, two in zip(shape, other, strict=True))
+
+
+def _fresh(word: str, shape: Shape | None, operands: Sequence[Tensor]) -> Layout:
+    """The layout of a fresh result of an operation."""
+    if shape is not None and len(shape) < 2:
+        return Order.ROWS
+    if word == "odd":
+        return Order.UNKNOWN
+    if not word or all(operand.layout is Order.ROWS for operand in operands):
+        return Order.ROWS
+    if word != "like":
+        return Order.UNKNOWN
+    return pointwise(shape, [(operand.shape, operand.layout) for operand in operands])
+
+
+def resize(spec: Op, tensor: Tensor, inputs: Inputs, arguments: Mapping[str, Value]) -> None:
+    """Note what an in-place operation makes of the sizes of the tensor that it writes: `unsqueeze_`, `t_`."""
+    word = spec.size[0] if spec.size else None
+    if word is None or word in ("same", "broadcast"):
+        return
+    call = given(spec, inputs, arguments)
+    shape = size(word, call)
+    tensor.layout = layout_of_view(word, RULES[word], call, tensor, shape)
+    tensor.shape = shape
+
+
+_OPERANDS = ("input", "self", "other", "exponent", "min", "max", "value", "end", "weight")
+
+
+def _dtype(word: str | None, everything: Sequence[Tensor], arguments: Mapping[str, Value]) -> str | None:
+    asked = arguments.get("dtype")
+    if isinstance(asked, DType):
+        return asked.name
+    if not everything:
+        return None
+    match word:
+        case "promote" | "floating" | "floats":
+            found = promote(everything, [_number(arguments[name]) for name in _OPERANDS if name in arguments])
+            if found is None or found.startswith(("float", "bfloat", "complex")) or word == "promote":
+                return found
+            return "float32" if word == "floating" else None
+        case "input":
+            return everything[0].dtype
+        case "summed":
+            first = everything[0].dtype
+            return first if first is None or first.startswith(("float", "bfloat", "complex")) else "int64"
+        case _:
+            return word
+
+
+def _number(value: Value) -> type:
+    """The type of a Python number among the operands; NoneType for anything else."""
+    match value:
+        case bool():
+            return bool
+        case int() | AtLeast():
+            return int
+        case float():
+            return float
+        case TensorNumber():
+            return int if value.kind == "int" else float
+        case _:
+            return type(None)

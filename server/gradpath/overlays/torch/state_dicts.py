@@ -1,0 +1,100 @@
+"""`state_dict()` and `load_state_dict()` of modules: what is loaded may be the memory that it is loaded into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from gradpath.autograd.aliases import memory_of
+from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Made
+from gradpath.interpreter.ownership import Loaded, Taken
+from gradpath.interpreter.values import Arguments, Unknown, Value
+from gradpath.overlays.torch.tensor_value import TensorValue
+
+if TYPE_CHECKING:
+    from gradpath.interpreter.machine import Machine
+
+
+class _Module(Protocol):
+    """A module of the program, as far as its state goes."""
+
+    @property
+    def has_unknown_parts(self) -> bool: ...
+
+    def parameters(self) -> Sequence[tuple[str, TensorValue]]: ...
+    def named_buffers(self) -> Sequence[tuple[str, Value]]: ...
+
+
+_TAKEN = "state taken"
+"""With the number of an unknown, the key under which a path remembers whose state it is."""
+
+READING = frozenset({"copy", "get", "items", "keys", "values"})
+"""Methods of a dict that leave it as it is."""
+
+
+def state_dict(machine: Machine, module: _Module, arguments: Arguments) -> Value:
+    """`module.state_dict()`: aliases of parameters and buffers."""
+    result = Dict(open=module.has_unknown_parts)
+    for name, value in [*module.parameters(), *module.named_buffers()]:
+        if isinstance(value, TensorValue):
+            alias = machine.autograd.alias(value.tensor, "state_dict", shares_version=True)
+            alias.cut = None
+            result.store(name, alias.handle or _wrapped(alias))
+    machine.emit(Taken(module, machine.site()))
+    return result
+
+
+def _wrapped(tensor: Tensor) -> TensorValue:
+    made = TensorValue(tensor)
+    tensor.handle = made
+    return made
+
+
+def load_state_dict(machine: Machine, module: _Module, arguments: Arguments) -> Value:
+    """`module.load_state_dict(state)`: every parameter is written in place."""
+    loaded = arguments.get(0, "state_dict", None)
+    own = module.parameters()
+    given = [loaded.look_up(name) for name, _ in own] if isinstance(loaded, Dict) else []
+    aliases = [each.tensor for each in given if isinstance(each, TensorValue)]
+    if own and len(aliases) == len(own):
+        tensors = tuple(value.tensor for _, value in own)
+        same = all(memory_of(alias) is tensor for alias, tensor in zip(aliases, tensors, strict=True))
+        site = aliases[0].origin
+        taken = next((each for each in machine.trace.of(Taken) if each.site is site or each.site == site), None)
+        if same and taken is not None:
+            machine.emit(Loaded(module, tensors, taken, machine.site()))
+    for _, value in own:
+        machine.autograd.bump(value.tensor, "load_state_dict")
+    machine.era += 1
+    return machine.unknown("load_state_dict")
+
+
+def presumed_state_dict(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`model.state_dict()` of something unseen: values without their graphs, by names; an optimizer has one too."""
+    if "keep_vars" in arguments.keywords:
+        return NotImplemented
+    made = machine.unknown("state_dict", None, (receiver,), fresh=True, made=Made.DETACHED)
+    if isinstance(made, Unknown):
+        made.kind = Kind.PLAIN
+        taken = Taken(receiver, machine.site())
+        machine.emit(taken)
+        machine.remembered[_TAKEN, made.number] = taken
+    return made
+
+
+def note_loaded(machine: Machine, receiver: Unknown, arguments: Arguments, tensors: tuple[Tensor, ...]) -> None:
+    """`model.load_state_dict(state)` of something unseen whose parameters `tensors` represent."""
+    loaded = arguments.get(0, "state_dict", None)
+    taken = machine.remembered.get((_TAKEN, loaded.number)) if isinstance(loaded, Unknown) else None
+    if isinstance(taken, Taken) and taken.owner is receiver:
+        machine.emit(Loaded(receiver, tensors, taken, machine.site()))
+
+
+def note_changed(machine: Machine, *values: Value) -> None:
+    """Unseen code has got at values, or they were written: what was somebody's state may be that no longer."""
+    for each in values:
+        if isinstance(each, Unknown):
+            machine.remembered.pop((_TAKEN, each.number), None)

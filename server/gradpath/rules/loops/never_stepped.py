@@ -1,0 +1,317 @@
+"""Gradients that a loop clears in each iteration and nothing ever uses: an optimizer that clears, and never steps."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from gradpath.autograd.tensor import UNSEEN
+from gradpath.diagnostic import Edit, Fix, Range, Safety
+from gradpath.findings.gradient_flow import Effect, flow_of, is_harmless
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.report import Source
+from gradpath.findings.stories import same_activation
+from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
+from gradpath.fixes import edits
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Cleared,
+    Clipped,
+    Lent,
+    Site,
+    Stepped,
+    Trace,
+    iterations_between,
+)
+from gradpath.repairs import Repair, Way
+from gradpath.source.index import contents, head_of, inside, methods_called, variables
+from gradpath.source.nodes import statements
+from gradpath.source.parse import parse
+from gradpath.support.fast_dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NeverStepped:
+    """A backward of which the gradients are `cleared` in the next iteration, unused; `last` is what changed them last.
+
+    `name` is what the program calls the optimizer, and `instead` the step of another one, which has its own elsewhere.
+    `branch` is the step of something else, such as a schedule, which a branch takes in place of that of the optimizer.
+    """
+
+    backward: BackwardRan
+    cleared: Cleared
+    last: Site
+    name: str
+    instead: Stepped | None = None
+    branch: Site | None = None
+
+
+def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
+    """The clearings in a loop that throw away what a backward gave, by optimizers that step on no path.
+
+    Other code that has the optimizer cannot help it: the gradients are gone before the loop ends.
+    """
+    cleared = [event for event in trace.of(Cleared) if event.site.loops]
+    told: set[ast.AST] = set()
+    for event in cleared:
+        if event.site.node not in told and not _may_be_used(trace, event) and not _is_lent(trace, event):
+            found = _thrown_away(trace, source, event)
+            if found is not None and not looks_at_gradients(trace) and not _is_being_written(trace, source, found):
+                told.add(event.site.node)
+                yield found
+
+
+def _is_being_written(trace: Trace, source: Source, found: NeverStepped) -> bool:
+    """True if nothing but a bare name follows in the file: the step may be what is typed next."""
+    statement = statement_of(trace, found.last.node)
+    end = 0 if statement is None else statement.end_lineno or statement.lineno
+    return all(
+        each.lineno <= end or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Name | ast.Attribute))
+        for each in statements(parse(source.document(found.last)).tree.body)
+    )
+
+
+def _may_be_used(trace: Trace, cleared: Cleared) -> bool:
+    """True if a step, be it of another optimizer, has or may have what is cleared."""
+    own = set(map(id, cleared.tensors))
+    for step in trace.of(Stepped):
+        theirs = {id(tensor) for tensor in (*step.parameters, *step.unseen, *step.updated)}
+        seen = (step.known or bool(step.unseen)) and cleared.known and bool(own)
+        if step.optimizer is cleared.owner or not seen or not own.isdisjoint(theirs):
+            return True
+    return False
+
+
+def _is_lent(trace: Trace, cleared: Cleared) -> bool:
+    """True if unseen code may step an optimizer: if it is made here, only code that got it can."""
+    made = _is_made_here(trace, cleared)
+    return any(not made or event.reaches(cleared.owner) for event in trace.of(Lent) if not is_harmless(event))
+
+
+def _is_made_here(trace: Trace, cleared: Cleared) -> bool:
+    return any(given.optimizer is cleared.owner for given in trace.of(Given))
+
+
+def _is_for_another(trace: Trace, cleared: Cleared, run: BackwardRan) -> bool:
+    """True if another optimizer steps with the gradients of a backward, and the one that clears belongs to other code.
+
+    A program that steps it in another phase clears it here, so that the gradients of this phase do not pile up.
+    """
+    if _is_made_here(trace, cleared):
+        return False
+    reached = set(map(id, reached_leaves(run)))
+    steps = (each for each in trace.of(Stepped) if each.optimizer is not cleared.owner)
+    return any(not reached.isdisjoint(map(id, each.updated)) for each in steps)
+
+
+def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped | None:
+    """The backward whose gradients a repeated clearing discards: the one between two of its runs."""
+    name = _name_of(trace, source, first)
+    if name is None:
+        return None
+    others = _steps_elsewhere(trace, source, first, name)
+    branches = [_in_its_place(trace, each) for each in others]
+    if not all(branches):
+        return None
+    arrived: BackwardRan | None = None
+    begun = False
+    for entry in flow_of(trace):
+        event = entry.event
+        if event is first:
+            begun, arrived = True, None
+        elif not begun:
+            continue
+        elif isinstance(event, BackwardRan) and entry.effect is Effect.ARRIVES:
+            arrived = event if arrived is None and _gives_any(event, first) else arrived
+        elif isinstance(event, Cleared) and event.site.node is first.site.node:
+            loop = iterations_between(first.site.loops, event.site.loops)
+            whole = isinstance(trace.loops.get(loop) if loop is not None else None, ast.For | ast.While)
+            if arrived is None or not whole or event.owner is not first.owner or _is_for_another(trace, first, arrived):
+                return None
+            clips = [each.site for each in trace.of(Clipped) if each.site.loops == arrived.site.loops]
+            last = clips[-1] if clips else arrived.site
+            instead = next(filter(None, branches), None)
+            branch = None if instead is None else replace(arrived.site, node=instead)
+            return NeverStepped(arrived, event, last, name, _stepped_instead(trace, arrived), branch)
+        elif entry.effect is Effect.UNKNOWN and not isinstance(event, Cleared | Lent):
+            return None
+    return None
+
+
+def _stepped_instead(trace: Trace, run: BackwardRan) -> Stepped | None:
+    """The step right after a backward, if its optimizer has one after another backward as well."""
+    events = trace.among(BackwardRan, Stepped)
+    after = events[events.index(run) + 1 : events.index(run) + 2]
+    for each in after:
+        if isinstance(each, Stepped) and same_activation(each.site, run.site):
+            sites = {step.site.node for step in trace.of(Stepped) if step.optimizer is each.optimizer}
+            return each if len(sites) > 1 else None
+    return None
+
+
+def _gives_any(run: BackwardRan, cleared: Cleared) -> bool:
+    """True if a backward gives a gradient to what is cleared; to any parameter, where it is not known what that is."""
+    own = set(map(id, cleared.tensors))
+    reached = reached_leaves(run)
+    if own and cleared.known:
+        return any(id(leaf) in own for leaf in reached)
+    return any(leaf.is_parameter or leaf.operation == UNSEEN for leaf in reached)
+
+
+def _name_of(trace: Trace, source: Source, cleared: Cleared) -> str | None:
+    """The program's name for the optimizer that clears, or that has all parameters that a module clears."""
+    call = call_of(trace, cleared.site.node)
+    if call is None or not isinstance(call.func, ast.Attribute):
+        return None
+    if cleared.steps:
+        owner = call.func.value
+        return source.text(cleared.site, owner) if isinstance(owner, ast.Name | ast.Attribute) else None
+    own = {id(cleared.owner), *map(id, cleared.tensors)}
+    makers = [each for each in trace.of(Given) if each.known and own & set(map(id, (*each.parameters, *each.models)))]
+    made = statement_of(trace, makers[0].site.node) if len({id(each.optimizer) for each in makers}) == 1 else None
+    match made:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) if cleared.owner is not None:
+            return ast.unparse(target)
+        case _:
+            return None
+
+
+def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) -> list[ast.AST]:
+    """The code that did not run and that may step or take the gradients.
+
+    That is a call of `step` on the same name, in the same function or, for an attribute, anywhere; a generator, whose
+    user runs in between; and a method that is meant to be overridden.
+    """
+    functions = [function_of(trace, frame.node) for frame in cleared.site.frames()]
+    for function in functions:
+        if function is not None and inside(function, ast.Yield, ast.YieldFrom):
+            return [function]
+    tree = parse(source.document(cleared.site)).tree
+    around = [each for each in ancestry(trace, cleared.site.node) if isinstance(each, ast.FunctionDef)]
+    where: ast.AST = around[0] if around and "." not in name else tree
+    empty = {each.name for each in inside(tree, ast.FunctionDef) if _is_empty(each.body)}
+    found: list[ast.AST] = []
+    for call in contents(where).calls:
+        match call.func:
+            case ast.Attribute(attr=method, value=owner):
+                given = [ast.unparse(each) for each in call.args]
+                if method in empty or ("step" in method and name in (ast.unparse(owner), *given)):
+                    found.append(call)
+            case ast.Name(id=function_name) if function_name in empty:
+                found.append(call)
+            case _:
+                pass
+    return found
+
+
+def _in_its_place(trace: Trace, call: ast.AST) -> ast.Call | None:
+    """The call of `step` in the arm of a branch that ran, where the other arm has this one.
+
+    What steps there is a schedule: the function has no other use for it, as it would for an engine.
+    """
+    way = ancestry(trace, call)
+    function = function_of(trace, call)
+    for outer, inner in pairwise(way):
+        if isinstance(outer, ast.If) and (inner in outer.body or inner in outer.orelse):
+            taken = outer.orelse if inner in outer.body else outer.body
+            steps = (step for each in taken for _, method, step in methods_called(each) if method == "step")
+            run = (step for step in steps if statement_of(trace, step) in trace.visits)
+            return next((step for step in run if function is not None and _only_steps(function, step)), None)
+    return None
+
+
+def _only_steps(function: ast.AST, call: ast.Call) -> bool:
+    """True if a function does nothing with an object but to step it, without arguments, and to ask if it is there."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    name = ast.unparse(owner)
+    stepped = {id(of) for of, method, each in methods_called(function) if method == "step" and not each.args}
+    asked = {id(each) for block in inside(function, ast.If) for each in variables(block.test)}
+    uses = (each for each in variables(function) if isinstance(each.ctx, ast.Load) and ast.unparse(each) == name)
+    return all(id(each) in stepped | asked for each in uses)
+
+
+def _is_empty(body: Sequence[ast.stmt]) -> bool:
+    """True if a function does nothing, so that it is meant to be overridden or replaced."""
+    return all(
+        isinstance(each, ast.Pass | ast.Raise) or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        for each in body
+    )
+
+
+def looks_at_gradients(trace: Trace) -> bool:
+    """True if something that ran reads gradients, or is called when they arrive: for that they may be computed."""
+    for statement in trace.visits:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        inner = list(map(contents, head_of(statement) if hasattr(statement, "body") else [statement]))
+        called = {id(call.func) for part in inner for call in part.calls}
+        attributes = (each for part in inner for each in part.attributes if each.attr in _READING)
+        if any(each.attr != "grad" or id(each) not in called for each in attributes):  # `autograd.grad(...)` is none.
+            return True
+    return False
+
+
+_READING = frozenset(
+    {"grad", "register_hook", "register_post_accumulate_grad_hook", "register_full_backward_hook"}
+    | {"register_backward_hook", "register_full_backward_pre_hook"}
+)
+
+
+def stepping_as_well(trace: Trace, source: Source, found: NeverStepped, branch: Site) -> Iterator[Fix]:
+    """Step the optimizer before what a branch calls in its place."""
+    statement = statement_of(trace, branch.node)
+    line = f"{found.name}.step()"
+    edit = None if statement is None else edits.insert_before(source.document(branch), statement, line)
+    if edit is not None and statement is not None:
+        repair = Repair(Way.STEP_AFTER, (found.name,), (statement.lineno - 1,), line)
+        yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)
+
+
+def stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterator[Fix]:
+    """Step the optimizer itself where another one steps in its place."""
+    match step.node:
+        case ast.Call(func=ast.Attribute(attr="step", value=owner), args=[]):
+            repair = Repair(Way.STEP_INSTEAD, (found.name,), (step.line,), f"{found.name}.step()")
+            edit = edits.replace(source.document(step), owner, found.name)
+            yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)
+        case _:
+            pass
+
+
+def stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix]:
+    """Call `optimizer.step` where it is only named, else insert the call after the backward, or the clip after that."""
+    document = source.document(found.backward.site)
+    for each in trace.visits:
+        match each:
+            case ast.Expr(value=ast.Attribute(attr="step", value=owner) as named) if ast.unparse(owner) == found.name:
+                end = document.range_of(named).end
+                repair = Repair(Way.CALL_IT, text=f"{source.short(found.backward.site, named)}()")
+                yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),), preferred=True)
+                return
+    near = next((frame for frame in found.last.frames() if same_activation(frame, found.cleared.site)), None)
+    statement = None if near is None else statement_of(trace, near.node)
+    if (
+        near is None
+        or statement is None
+        or function_of(trace, statement) is not function_of(trace, found.cleared.site.node)
+    ):
+        return
+    scaler = _scaler(found.backward)
+    line = f"{found.name}.step()" if scaler is None else f"{scaler}.step({found.name})"
+    edit = edits.insert_after(source.document(near), statement, line)
+    if edit is not None:
+        repair = Repair(Way.STEP_AFTER, (found.name,), (statement.lineno,), line)
+        yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)
+
+
+def _scaler(run: BackwardRan) -> str | None:
+    """The gradient scaler that took the loss, as the program writes it."""
+    for root in run.call.roots:
+        match root.node.site.node if root.node is not None and isinstance(root.node.site, Site) else None:
+            case ast.Call(func=ast.Attribute(attr="scale", value=owner)):
+                return ast.unparse(owner)
+            case _:
+                pass
+    return None

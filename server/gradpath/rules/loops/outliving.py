@@ -1,0 +1,180 @@
+"""Values with a graph that outlive the iteration of a training, while no backward ever runs through them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import TypeVar
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.findings.graphs import leads_to, reach
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Bound,
+    Site,
+    Stored,
+    Trace,
+    iterations_between,
+    parts_of,
+    tensor_of,
+)
+from gradpath.source.index import variables
+from gradpath.source.nodes import statements
+from gradpath.support.fast_dataclasses import dataclass
+
+E = TypeVar("E", Stored, Bound)
+
+_DEPTH = 3
+"""How deep values are looked for in what is stored: a list of episodes, of steps, of tensors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """A place that adds a live tensor to those of earlier iterations: `site` adds `tensor` to what is kept.
+
+    `trained` is a backward that ran meanwhile, where none has run through the tensor.
+    """
+
+    site: Site
+    tensor: Tensor
+    trained: Site | None = None
+
+
+def outliving(trace: Trace, executed: Set[Node], trees: Sequence[ast.Module]) -> Iterator[Growing]:
+    """The places that keep a tensor with its graph from one iteration of a training to the next ones."""
+    if executed and not trace.failures():
+        found: dict[ast.AST, Growing] = {}
+        for each in (*_stored(trace, executed, trees), *_carried(trace, executed)):
+            found.setdefault(each.site.node, each)
+        yield from found.values()
+
+
+def _stored(trace: Trace, executed: Set[Node], trees: Sequence[ast.Module]) -> Iterator[Growing]:
+    """What a container still holds at the end, or a record in it, from iterations with a backward in between."""
+    for events in _by_place(trace, Stored):
+        last = events[-1]
+        if getattr(last.container, "elsewhere", False):
+            continue
+        held = {id(part) for part in parts_of(last.container)}
+        kept = [event for event in events if id(event.value) in held]
+        trained = _trained(trace, kept[0], kept[-1]) if kept else None
+        if trained is None:
+            continue
+        first, later = list(_tensors_in(kept[0].value)), list(_tensors_in(kept[-1].value))
+        everything = [tensor for event in kept for tensor in _tensors_in(event.value)]
+        for tensor in first:
+            alike = [each for each in everything if _made_at(each) is _made_at(tensor)]
+            if any(each.node in executed for each in alike) or not _is_live(tensor, executed):
+                continue
+            if not any(_made_at(each) is _made_at(tensor) and each is not tensor for each in later):
+                continue
+            way_in = _way_in(trace, tensor) or kept[0]
+            if not any(_may_be_learned_from(trace, trees, each) for each in (way_in, last)):
+                yield Growing(way_in.site, tensor, trained)
+
+
+def _carried(trace: Trace, executed: Set[Node]) -> Iterator[Growing]:
+    """A state that each iteration computes from that of the last one: its graph goes back to the first."""
+    told: list[Node] = []
+    for events in _by_place(trace, Bound):
+        first, last = events[0], events[-1]
+        states = [event.tensor for event in events]
+        trained = _trained(trace, first, last)
+        if trained is None or last.tensor is None or first.tensor is None:
+            continue
+        if any(each is None or each.node is None or each.node in executed for each in states):
+            continue
+        before, after = first.tensor.node, last.tensor.node
+        if before is None or after is None or before is after or any(leads_to(after, node) for node in told):
+            continue
+        if _made_at(first.tensor) is not _made_at(last.tensor) or not leads_to(after, before):
+            continue
+        if _is_live(first.tensor, executed):
+            told.append(before)
+            yield Growing(last.site, last.tensor, trained)
+
+
+def _by_place(trace: Trace, kind: type[E]) -> Iterator[list[E]]:
+    """The events of each place, in order, with a name and without."""
+    found: dict[tuple[ast.AST, object], list[E]] = {}
+    for event in trace.of(kind):
+        found.setdefault((event.site.node, getattr(event, "name", None)), []).append(event)
+    return iter(found.values())
+
+
+def _trained(trace: Trace, first: Stored | Bound, later: Stored | Bound) -> Site | None:
+    """The backward that ran after the first event in the loop of which the two are in different iterations."""
+    loop = iterations_between(first.site.loops, later.site.loops)
+    begun = False
+    for event in trace.among(BackwardRan, type(first)) if loop is not None else ():
+        if begun and isinstance(event, BackwardRan) and event.call.accumulates and loop in dict(event.site.loops):
+            return event.site
+        begun = begun or event is first
+    return None
+
+
+def _tensors_in(value: object, depth: int = _DEPTH) -> Iterator[Tensor]:
+    """The tensors that a value is or holds: in containers, and in the attributes of the program's records."""
+    tensor = tensor_of(value)
+    if tensor is not None:
+        yield tensor
+    elif depth:
+        attributes = getattr(value, "attributes", None)
+        parts: Sequence[object] = tuple(attributes.values()) if isinstance(attributes, dict) else parts_of(value)
+        for part in parts:
+            yield from _tensors_in(part, depth - 1)
+
+
+def _made_at(tensor: Tensor) -> ast.AST | None:
+    site = tensor.node.site if tensor.node is not None else None
+    return site.node if isinstance(site, Site) else None
+
+
+def _is_live(tensor: Tensor, executed: Set[Node]) -> bool:
+    """True if a tensor certainly has a graph that saves something, or that shares some with what was trained."""
+    if tensor.node is None or not tensor.surely_requires_grad or _made_at(tensor) is None:
+        return False
+    return any(node.holds or node in executed for node in reach([tensor.node]))
+
+
+def _way_in(trace: Trace, tensor: Tensor) -> Stored | None:
+    """The first event that has put a tensor into a container, itself or in a record."""
+    return next((event for event in trace.of(Stored) if tensor in _tensors_in(event.value, 2)), None)
+
+
+def _may_be_learned_from(trace: Trace, trees: Iterable[ast.Module], stored: Stored) -> bool:
+    """True if a backward may start from a container in code that is not seen, or that this path has not run."""
+    name = _name_of(stored.site.node)
+    ran = {_place(each) for each in trace.visits}
+    given = [each for call in trace.blind if isinstance(call, ast.Call) for each in call.args]
+    unrun = [
+        each
+        for tree in trees
+        for each in statements(tree.body)
+        if not isinstance(each, _DEFINITIONS) and _place(each) not in ran
+    ]
+    return any(
+        _name(each) == name and isinstance(each.ctx, ast.Load) for code in (*given, *unrun) for each in variables(code)
+    )
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _place(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _name_of(place: ast.AST) -> str | None:
+    """The last name of a container: `memory` in `self.memory.append(x)` and in `self.memory[key] = x`."""
+    match place:
+        case ast.Call(func=ast.Attribute(value=holder)) | ast.Subscript(value=holder):
+            return _name_of(holder)
+        case ast.Name() | ast.Attribute():
+            return _name(place)
+        case _:
+            return None
+
+
+def _name(variable: ast.Name | ast.Attribute) -> str:
+    return variable.id if isinstance(variable, ast.Name) else variable.attr

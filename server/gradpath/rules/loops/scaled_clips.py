@@ -1,0 +1,100 @@
+"""Gradients of a scaled loss that are clipped before they are divided by the scale again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Safety
+from gradpath.findings.gradient_flow import is_harmless
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import same_activation
+from gradpath.findings.syntax import call_of, statement_of
+from gradpath.fixes import edits
+from gradpath.interpreter.trace import BackwardRan, Clipped, Lent, Scaled, Stepped, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaledClip:
+    """A clip between the backward of a scaled loss and the step of the scaler, which divides too late."""
+
+    ran: BackwardRan
+    clip: Clipped
+    step: Stepped
+
+
+def scaled_clips(trace: Trace) -> Iterator[ScaledClip]:
+    """The clips of a path whose bound is compared with scaled gradients, though it does not ask for the scale."""
+    scaled: set[int] = set()
+    ran: BackwardRan | None = None
+    clip: Clipped | None = None
+    for event in trace.among(Scaled, BackwardRan, Clipped, Stepped, Lent):
+        match event:
+            case Scaled(tensor=Tensor() as loss):
+                scaled.add(id(loss))
+            case Scaled():
+                ran = clip = None
+            case BackwardRan() if event.call.accumulates:
+                ran, clip = (event if all(id(root) in scaled for root in event.call.roots) else None), None
+            case Lent() if not is_harmless(event):
+                ran = clip = None
+            case Clipped() if ran is not None and not _asks_for_scale(trace, event):
+                clip = clip or event
+            case Stepped():
+                if ran is not None and clip is not None and _of_scaler(trace, event) is not None:
+                    yield ScaledClip(ran, clip, event)
+                ran = clip = None
+            case _:
+                pass
+
+
+def _asks_for_scale(trace: Trace, clip: Clipped) -> bool:
+    """True if the bound may be a product with the scale: `max_norm * scaler.get_scale()`."""
+    call = call_of(trace, clip.site.node)
+    return call is None or not all(isinstance(each, ast.Constant | ast.Name | ast.Attribute) for each in _bounds(call))
+
+
+def _bounds(call: ast.Call) -> list[ast.expr]:
+    return [*call.args[1:], *(each.value for each in call.keywords if each.arg != "parameters")]
+
+
+def _of_scaler(trace: Trace, step: Stepped) -> tuple[ast.expr, ast.expr] | None:
+    """The scaler and the optimizer of `scaler.step(optimizer)`."""
+    match call_of(trace, step.site.node):
+        case ast.Call(func=ast.Attribute(value=scaler, attr="step"), args=[optimizer, *_]):
+            return scaler, optimizer
+        case _:
+            return None
+
+
+def report_scaled(rule: str, trace: Trace, source: Source, found: ScaledClip) -> Report:
+    """The report of a clip of scaled gradients."""
+    clip, step = found.clip.site, found.step.site
+    return Report(
+        rule,
+        clip,
+        f"`{source.short(clip, limit=40)}` clips scaled gradients: nothing has divided them yet",
+        (
+            Step(found.ran.site, "brings gradients that are multiplied by the scale"),
+            Step(clip, "compares them with a bound for true gradients"),
+            Step(step, "divides them by the scale: nearly nothing is left of them"),
+        ),
+        help="call `unscale_(optimizer)` of the scaler before the gradients are clipped",
+        fixes=source.proposed(_unscaled(trace, source, found)),
+    )
+
+
+def _unscaled(trace: Trace, source: Source, found: ScaledClip) -> Iterator[Fix]:
+    clip, step = found.clip.site, found.step.site
+    parts, statement = _of_scaler(trace, found.step), statement_of(trace, clip.node)
+    if parts is None or statement is None or not same_activation(clip, step):
+        return
+    document = source.document(clip)
+    scaler, optimizer = (edits.flat(document, each) for each in parts)
+    text = f"{scaler}.unscale_({optimizer})"
+    edit = edits.insert_before(document, statement, text)
+    if edit is not None:
+        yield Fix.by(Repair(Way.UNSCALE, text=text), Safety.UNSAFE, (edit,), preferred=True)

@@ -1,0 +1,219 @@
+"""Gradients that a backward leaves in parameters that it was not run for, and that a step adds to its own.
+
+The backward of a discriminator whose loss still depends on the generator gives the generator a gradient; that of an
+attack on an input gives one to the network. Where nothing clears these before the loss of the network itself is
+back-propagated, its step uses the sum of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from gradpath.autograd.tensor import UNSEEN, Node, Tensor
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of
+from gradpath.findings.graphs import leaves, nodes_of, reached_leaves, terms_of
+from gradpath.findings.learning import learners
+from gradpath.findings.parameters import groups_of
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import following, short_operation, with_time
+from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between
+from gradpath.support.fast_dataclasses import dataclass
+
+_PUTTING = frozenset({"min", "minimum", "squeeze", "index", "select", "view", "reshape", "flatten", "gather"})
+"""What leads from scores to a loss beside sums and multiples."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stray:
+    """A backward for something else, `stray`, the one for `parameters`, `own`, and the step that uses both."""
+
+    parameters: tuple[Tensor, ...]
+    stray: BackwardRan
+    own: BackwardRan
+    step: Stepped
+
+
+def stray_gradients(trace: Trace) -> Iterator[Stray]:
+    """The first step that uses gradients of a backward whose own purpose was served before the next one ran."""
+    found: dict[object, tuple[Stray, list[Tensor]]] = {}
+    flow = flow_of(trace)
+    runs = [entry for entry in flow if entry.effect is Effect.ARRIVES]
+    if len(runs) < 2:
+        return
+    for learner in learners(trace).values():
+        leaf = learner.tensor
+        if leaf.is_parameter or leaf.operation == UNSEEN:
+            stray = _stray(trace, flow, leaf)
+            if stray is not None:
+                key = stray.stray.site.node, stray.step.site.node
+                found.setdefault(key, (stray, []))[1].append(leaf)
+    for first, tensors in found.values():
+        yield Stray(tuple(tensors), first.stray, first.own, first.step)
+
+
+def _stray(trace: Trace, flow: Sequence[Entry], leaf: Tensor) -> Stray | None:
+    """The stray part of the gradient that the first step of a parameter uses, if that is of several backwards."""
+    arrived: list[BackwardRan] = []
+    for entry in flow:
+        if not entry.concerns(leaf):
+            continue
+        match entry.effect, entry.event:
+            case Effect.ARRIVES, BackwardRan() as ran:
+                arrived.append(ran)
+            case Effect.USED, Stepped() as step if len(arrived) > 1:
+                *earlier, own = arrived
+                for number, each in enumerate(arrived):
+                    mine = next((one for one in reversed(arrived) if one is not each), own)
+                    if _is_of_score(trace, flow, leaf, each, mine, step, first=number == 0):
+                        return Stray((leaf,), each, mine, step)
+                for each in earlier:
+                    if _is_of_judge(trace, flow, leaf, each, own, step) or _is_of_attack(
+                        trace, flow, earlier, each, own
+                    ):
+                        return Stray((leaf,), each, own, step)
+                arrived = []
+            case _:
+                arrived = []
+    return None
+
+
+def _is_of_judge(
+    trace: Trace, flow: Sequence[Entry], leaf: Tensor, stray: BackwardRan, own: BackwardRan, step: Stepped
+) -> bool:
+    """True if a backward was for another network, which stepped by it, and which then judges the same without learning.
+
+    It has compared that with something else. What it learns from the later loss, if it gets a gradient of that at all,
+    is cleared unused.
+    """
+    before = set(stray.executed)
+    if not any(node in before and node.accumulates is None and _is_behind(leaf, node) for node in own.executed):
+        return False
+    events = trace.among(BackwardRan, Stepped)
+    between = events[events.index(stray) : events.index(own)]
+    reached = {id(leaf) for leaf in reached_leaves(stray)}
+    stepped = {id(each) for each in step.updated}
+    for other in between:
+        judge = {id(each) for each in other.updated} & reached if isinstance(other, Stepped) else set[int]()
+        if judge and judge.isdisjoint(stepped) and _judges(leaf, stray, own, judge):
+            begun = next(index for index, entry in enumerate(flow) if entry.event is own)
+            later = (entry.effect for entry in flow[begun + 1 :] if entry.concerns_any(judge))
+            taught = not judge.isdisjoint(map(id, reached_leaves(own)))
+            if not taught or next(later, None) is Effect.CLEARED:
+                return True
+    return False
+
+
+def _is_of_score(
+    trace: Trace,
+    flow: Sequence[Entry],
+    leaf: Tensor,
+    stray: BackwardRan,
+    own: BackwardRan,
+    step: Stepped,
+    *,
+    first: bool,
+) -> bool:
+    """True if a backward was for another network, which raises a score that this one gives of what that one makes.
+
+    It is an update of its own: the other network is cleared right before it, and stepped by it, before this one is.
+    """
+    events = trace.among(BackwardRan, Stepped)
+    end = own if first else step
+    between = events[events.index(stray) + 1 : events.index(end)]
+    mine = {id(each) for each in step.updated}
+    others = {id(each) for each in reached_leaves(stray)} - mine
+    made = {each for one in between if isinstance(one, Stepped) for each in map(id, one.updated)} & others
+    if not made or any(id(each) in made for each in reached_leaves(own)) or not _is_scored(leaf, mine, stray, made):
+        return False
+    begun = next(index for index, entry in enumerate(flow) if entry.event is stray)
+    before = [entry for entry in flow[:begun] if entry.event is own or entry.concerns_any(made)]
+    return bool(before) and before[-1].effect is Effect.CLEARED and not before[-1].concerns(leaf)
+
+
+def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: set[int]) -> bool:
+    """True if a loss is a sum of what weights give, and these were used for nothing but what others have made."""
+    using = [node for node in ran.executed if _is_leaf_of(leaf, node)]
+    if not using or not all(any(id(each) in made for each in leaves([node])) for node in using):
+        return False
+    todo, seen = nodes_of(ran.call.roots), set[Node]()
+    while todo:
+        node = todo.pop()
+        if node in seen or node.is_open:
+            continue
+        seen.add(node)
+        if any(edge.accumulates is not None and id(edge.accumulates) in mine for edge in node.edges):
+            return True
+        if terms_of([node]) or short_operation(node.name) in _PUTTING:
+            todo += node.edges
+    return False
+
+
+def _is_leaf_of(leaf: Tensor, node: Node) -> bool:
+    return any(edge.accumulates is leaf for edge in node.edges)
+
+
+def _judges(leaf: Tensor, stray: BackwardRan, own: BackwardRan, judge: set[int]) -> bool:
+    """True if the weights of the judge were used for something else first, and again for the later loss."""
+    before = set(stray.executed)
+    anew = any(_uses(node, judge) for node in own.executed if node not in before)
+    return anew and any(_uses(node, judge) and not _is_behind(leaf, node) for node in stray.executed)
+
+
+def _uses(node: Node, weights: set[int]) -> bool:
+    """True if something was computed with weights from something else as well."""
+    return any(len(each.maker) > 1 and any(id(maker) in weights for maker in each.maker) for each in node.outputs)
+
+
+def _is_behind(leaf: Tensor, node: Node) -> bool:
+    return any(each is leaf for each in leaves([node]))
+
+
+def _is_of_attack(
+    trace: Trace, flow: Sequence[Entry], earlier: Sequence[BackwardRan], stray: BackwardRan, own: BackwardRan
+) -> bool:
+    """True if a loop went back again and again for a leaf of its own, whose gradient it has cleared each time."""
+    same = [each for each in earlier if each.site.node is stray.site.node]
+    if len(same) < 2 or any(iterations_between(one.site.loops, own.site.loops) is not None for one in same):
+        return False
+    if any(iterations_between(one.site.loops, two.site.loops) is None for one, two in pairwise(same)):
+        return False
+    stepped = {id(each) for event in trace.of(Stepped) for each in (*event.parameters, *event.unseen, *event.updated)}
+    attacked = [[leaf for leaf in reached_leaves(each) if _is_attacked(leaf, stepped)] for each in same]
+    last = {id(leaf) for leaf in reached_leaves(own)}
+    if any(id(leaf) in last for leaves in attacked for leaf in leaves):
+        return False
+    return all(attacked) and all(
+        any(_is_renewed(flow, leaf, one, two) for leaf in leaves)
+        for leaves, (one, two) in zip(attacked, pairwise(same), strict=False)
+    )
+
+
+def _is_attacked(leaf: Tensor, stepped: set[int]) -> bool:
+    return not leaf.is_parameter and leaf.operation != UNSEEN and id(leaf) not in stepped
+
+
+def _is_renewed(flow: Sequence[Entry], leaf: Tensor, one: BackwardRan, two: BackwardRan) -> bool:
+    """True if a leaf is another one the next time, or its gradient was cleared by then."""
+    if all(each is not leaf for each in reached_leaves(two)):
+        return True
+    first, second = (next(index for index, entry in enumerate(flow) if entry.event is run) for run in (one, two))
+    return any(entry.effect is Effect.CLEARED and entry.concerns(leaf) for entry in flow[first:second])
+
+
+def report_stray(rule: str, trace: Trace, source: Source, found: Stray) -> Report:
+    """The report of gradients that come from somewhere else."""
+    backward, step = source.short(found.stray.site, limit=32), source.short(found.step.site, limit=32)
+    names = [group.name for group in groups_of(trace, source, found.parameters) if group.name]
+    what = f"`{names[0]}`" if names else "its parameters"
+    return Report(
+        rule,
+        found.stray.site,
+        f"`{backward}` leaves gradients in {what}, and `{step}` adds them to its own",
+        (
+            Step(found.stray.site, f"gives {what} gradients, too"),
+            Step(found.own.site, with_time(following(trace, found.own.site, found.stray.site), "adds to them")),
+            Step(found.step.site, "uses the sum of both"),
+        ),
+        help=f"clear the gradients of {what} between the two backwards, or detach what the first one is not for",
+    )

@@ -1,0 +1,163 @@
+"""Groups of parameters that a function puts together for its optimizer, and gives to none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradpath.diagnostic import Fix, Safety
+from gradpath.findings.report import Source
+from gradpath.findings.syntax import call_of, function_of, statement_of
+from gradpath.fixes import edits
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.source.index import index_of, inside
+from gradpath.source.nodes import Definition
+from gradpath.support.fast_dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A group that is filled with parameters and never read, in the function that makes an optimizer, at `site`."""
+
+    name: str
+    group: Site
+    site: Site
+
+
+def forgotten(trace: Trace) -> Iterator[Forgotten]:
+    """The groups, and the lists beside groups, that the functions of optimizers fill in vain."""
+    told: set[ast.AST] = set()
+    for given in trace.of(Given):
+        function, call = function_of(trace, given.site.node), call_of(trace, given.site.node)
+        if function is None or call is None or not call.args or function in told:
+            continue
+        told.add(function)
+        for name, binding, value, uses in _lives(function):
+            if binding.lineno < call.lineno and _is_in_vain(function, value, uses):
+                group = replace(given.site, node=binding)
+                yield Forgotten(name, group, replace(given.site, node=call.args[0]))
+
+
+def _bindings(function: Definition) -> Iterator[tuple[ast.Assign, str, ast.expr]]:
+    """What a function binds to variables, one by one: `base, rest = [], []`."""
+    for binding in inside(function, ast.Assign):
+        match binding:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield binding, name, value
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                for target, value in zip(targets, values, strict=False):
+                    if isinstance(target, ast.Name):
+                        yield binding, target.id, value
+            case _:
+                pass
+
+
+def _lives(function: Definition) -> Iterator[tuple[str, ast.Assign, ast.expr, Sequence[ast.Name]]]:
+    """The variables that may be groups: where each is bound, to what, and what reads it until the next binding.
+
+    In a loop any read of it may come after any binding.
+    """
+    grouped = any(_is_group(each) for each in inside(function, ast.Dict, ast.Call))
+    names: dict[str, list[ast.Name]] = {}
+    for each in inside(function, ast.Name):
+        names.setdefault(each.id, []).append(each)
+    for binding, name, value in _bindings(function):
+        if not (_is_group(value) or (grouped and _is_list(value))):
+            continue
+        uses = names[name]
+        if not any(isinstance(each, ast.For | ast.While) for each in index_of(function).way_to(binding)):
+            later = [each for each in uses if each.lineno > binding.lineno]
+            ends = (each.lineno for each in later if isinstance(each.ctx, ast.Store))
+            end = next(iter(sorted(ends)), None)
+            uses = [each for each in later if end is None or each.lineno < end]
+        yield name, binding, value, [each for each in uses if isinstance(each.ctx, ast.Load)]
+
+
+def _is_group(value: ast.expr) -> bool:
+    """True if an expression is a dict that has parameters, or options of an optimizer for what is put in later."""
+    keys: set[object] = set()
+    match value:
+        case ast.Dict(keys=named):
+            keys = {each.value for each in named if isinstance(each, ast.Constant)}
+        case ast.Call(func=ast.Name(id="dict"), keywords=options):
+            keys = {each.arg for each in options}
+        case _:
+            pass
+    return bool(keys & {"params", "lr", "weight_decay"})
+
+
+def _is_list(value: ast.expr) -> bool:
+    return isinstance(value, ast.ListComp | ast.List)
+
+
+def _is_in_vain(function: Definition, value: ast.expr, uses: Sequence[ast.Name]) -> bool:
+    """True if all that is done with a variable is to put parameters into it, and these are not frozen there."""
+    filled = _gathers(function, value)
+    for use in uses:
+        way = index_of(function).way_to(use)
+        statement = next(each for each in reversed(way) if isinstance(each, ast.stmt))
+        put = _put_by(statement, use)
+        if put is None:
+            return False
+        parameters = {each.id for loop in way if isinstance(loop, ast.For) for each in inside(loop.target, ast.Name)}
+        asked = isinstance(put, ast.Name) and put.id in parameters and any(map(_asks, way))
+        filled = filled or asked or _gathers(function, put)
+        if any(_freezes(each) for block in way if isinstance(block, ast.For) for each in inside(block, ast.Assign)):
+            return False
+    return filled
+
+
+def _put_by(statement: ast.stmt, use: ast.Name) -> ast.expr | None:
+    """What a statement puts into a variable, or into the parameters of the group that it is."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=into, attr="append" | "extend"), args=[put])):
+            pass
+        case ast.Assign(targets=[ast.Subscript(value=into)], value=put) | ast.AugAssign(target=into, value=put):
+            pass
+        case _:
+            return None
+    if isinstance(into, ast.Subscript):
+        into = into.value
+    return put if into is use else None
+
+
+def _gathers(function: Definition, value: ast.expr) -> bool:
+    """True if an expression has the parameters of a model, asked for here or in another statement of the function."""
+    if isinstance(value, ast.Dict):
+        return any(_gathers(function, each) for each in value.values)
+    if not isinstance(value, ast.ListComp | ast.Call):
+        return False
+    read = {each.id for each in inside(value, ast.Name)}
+    bound = (
+        each.value
+        for each in inside(function, ast.Assign)
+        if isinstance(each.targets[0], ast.Name) and each.targets[0].id in read
+    )
+    return _speaks(value) or (isinstance(value, ast.ListComp) and any(map(_speaks, bound)))
+
+
+def _asks(block: ast.AST) -> bool:
+    return isinstance(block, ast.For) and _speaks(block.iter)
+
+
+def _speaks(value: ast.expr) -> bool:
+    return any(each.attr in ("parameters", "named_parameters") for each in inside(value, ast.Attribute))
+
+
+def _freezes(statement: ast.Assign) -> bool:
+    return any(isinstance(each, ast.Attribute) and each.attr == "requires_grad" for each in statement.targets)
+
+
+def appending(trace: Trace, source: Source, found: Forgotten) -> Iterator[Fix]:
+    """Append the group to the list that the optimizer is given."""
+    groups, value = found.site.node, found.group.node
+    making = statement_of(trace, groups)
+    if not isinstance(groups, ast.Name) or not isinstance(value, ast.Assign) or not isinstance(value.value, ast.Dict):
+        return
+    line = f"{groups.id}.append({found.name})"
+    edit = None if making is None else edits.insert_before(source.document(found.site), making, line)
+    if edit is not None:
+        repair = Repair(Way.ADD_GROUP, (found.name,), text=line)
+        yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)

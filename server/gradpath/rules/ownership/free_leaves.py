@@ -1,0 +1,120 @@
+"""Leaves that a program learns beside its modules, such as a coefficient, and gives to no optimizer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence, Set
+from functools import partial
+
+from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.parameters import ways_of
+from gradpath.findings.report import Source
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientAbsent, Named, Site, Stepped, Trace
+from gradpath.rules.loops.never_stepped import looks_at_gradients
+from gradpath.source.document import Document
+from gradpath.source.index import inside
+from gradpath.source.parse import parse
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """A leaf that a program has made to learn it, and the variable that it was bound to."""
+
+    tensors: tuple[Tensor, ...]
+    bound: Bound
+
+    @property
+    def site(self) -> Site:
+        """Where the variable was bound."""
+        return self.bound.site
+
+
+def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Free]:
+    """The leaves that outlive the steps, and whose gradients nothing but a backward of a loss has to do with.
+
+    An input of which a gradient is wanted is none: it is asked for, or a layer works on it.
+    """
+    if looks_at_gradients(trace) or trace.of(GradientAbsent):
+        return
+    runs = trace.of(BackwardRan)
+    asked = {id(leaf) for run in runs if not run.call.accumulates for leaf in reached_leaves(run)}
+    of_modules = {each for event in trace.of(Named) for each in ways_of(event)}
+    leaves = {id(leaf): leaf for run in runs if run.call.accumulates for leaf in reached_leaves(run)}
+    for number, leaf in leaves.items():
+        if number in held | asked | of_modules or leaf.copied is not None or not _lasts(trace, leaf):
+            continue
+        if leaf.operation in (UNSEEN, "parameter") or not (
+            leaf.is_parameter or (not leaf.maker and not _is_input(trace, leaf))
+        ):
+            continue
+        names = [event for event in trace.of(Bound) if event.tensor is leaf]
+        if (
+            names
+            and not _is_state(trace, names)
+            and not any(_is_listed(source.document(each.site), each.name) for each in names)
+        ):
+            yield Free((leaf,), names[0])
+
+
+def _is_state(trace: Trace, names: Sequence[Bound]) -> bool:
+    """True if a variable of a leaf is bound to what is computed later: a state, which starts with the leaf."""
+    variables = {(each.name, each.site.path) for each in names}
+    bound = (each.tensor for each in trace.of(Bound) if (each.name, each.site.path) in variables)
+    again = (each for each in bound if each is not None and not each.is_parameter)
+    return any(each.node is not None or each.maker for each in again)
+
+
+def _lasts(trace: Trace, leaf: Tensor) -> bool:
+    """True if a leaf was made before the loops of the steps, or by another function than that of the steps."""
+    made = leaf.origin
+    return isinstance(made, Site) and all(
+        len(made.loops) < len(step.site.loops)
+        if made.caller is step.site.caller
+        else all(loop in step.site.loops for loop in made.loops)
+        for step in trace.of(Stepped)
+    )
+
+
+def _is_input(trace: Trace, leaf: Tensor) -> bool:
+    """True if a layer, or a model that is not seen, works on a leaf, or on a part or another form of it."""
+    return any(
+        any(each is leaf or leaf in each.maker for each in given)
+        and (event.node.name == PRESUMED or event.node.is_open or any(each.operation == "parameter" for each in given))
+        for event in trace.of(Built)
+        for given in [[tensor for tensors in event.inputs.values() for tensor in tensors]]
+    )
+
+
+def _is_listed(document: Document, name: str) -> bool:
+    """True if code of a file puts something of that name into a container, returns it or hands it to what keeps it."""
+    return any(map(partial(_keeps, name), inside(parse(document).tree, *_KEEPING)))
+
+
+_KEEPING = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Return, ast.Yield, ast.Call)
+
+
+def _keeps(name: str, node: ast.AST) -> bool:
+    match node:
+        case ast.List(elts=parts, ctx=ast.Load()) | ast.Tuple(elts=parts, ctx=ast.Load()) | ast.Set(elts=parts):
+            found: list[ast.expr] = list(parts)
+        case ast.Dict(values=parts):
+            found = list(parts)
+        case ast.Return(value=ast.expr() as value) | ast.Yield(value=ast.expr() as value):
+            found = [value]
+        case ast.Call(func=ast.Attribute(attr="append" | "extend" | "add_param_group" | "register_parameter")):
+            found = list(node.args)
+        case _:
+            return False
+    return any(_is_named(each, name) for each in found)
+
+
+def _is_named(node: ast.expr, name: str) -> bool:
+    match node:
+        case ast.Name(id=own) | ast.Attribute(attr=own):
+            return own == name
+        case ast.Starred(value=value):
+            return _is_named(value, name)
+        case _:
+            return False

@@ -1,0 +1,87 @@
+"""Modules that a class keeps in plain containers, or makes in its `forward`, where it is not seen to be trained."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.findings.gradient_flow import is_whole
+from gradpath.findings.parameters import ways_of
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.syntax import ancestry, function_of
+from gradpath.interpreter.ownership import Given, Overlooked
+from gradpath.interpreter.trace import Built, Named, Site, Stepped, Trace
+from gradpath.rules.ownership.left_out import touched
+from gradpath.source.index import contents, inside
+from gradpath.source.parse import parse
+from gradpath.support.lazy_regex import regex
+
+_COLLECTING = regex(r"parameters\(|register_|add_module|setattr|ModuleList\(self\.|ModuleDict\(self\.")
+"""Code of a class that registers its modules by itself, or exposes them."""
+
+
+def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
+    """The modules that a `forward` without a caller computes with, and that `parameters()` leaves out.
+
+    A file that runs a backward may not make an object of the class, unless as a part of another. No file may use the
+    attribute from outside, and the class may not handle its modules itself.
+    """
+    if not _is_alone(trace) or trace.among(Given, Stepped):
+        return
+    used = {id(tensor) for event in trace.of(Built) for tensors in event.inputs.values() for tensor in tensors}
+    for event in trace.of(Overlooked):
+        owner = next((each for each in ancestry(trace, event.site.node) if isinstance(each, ast.ClassDef)), None)
+        place = event.site.node
+        if owner is None or not isinstance(place, ast.Attribute):
+            continue
+        drawn = (each.value for each in inside(trace.entry, ast.Subscript))
+        if used.isdisjoint(map(id, event.tensors)) and not any(
+            isinstance(each, ast.Attribute) and each.attr == place.attr for each in drawn
+        ):
+            continue
+        document = source.document(event.site)
+        own = document.slice(document.range_of(owner))
+        trains = "backward" in document.text
+        if not _COLLECTING.search(own) and not _is_used_outside(parse(document).tree, owner, place.attr, trains):
+            yield event
+
+
+def made_in_forward(trace: Trace, source: Source, rule: str) -> Iterator[Report]:
+    """The layers that a `forward` without a caller makes and forgets, where nothing sets their weights."""
+    if not _is_alone(trace) or trace.among(Given, Stepped):
+        return
+    kept = {each for event in trace.of(Named) if isinstance(event.site.node, ast.Attribute) for each in ways_of(event)}
+    kept |= touched(trace)
+    told: set[ast.AST] = set()
+    for event in trace.of(Built):
+        for tensor in (each for given in event.inputs.values() for each in given):
+            made = tensor.origin
+            if tensor.operation != "parameter" or id(tensor) in kept or not isinstance(made, Site):
+                continue
+            if function_of(trace, made.node) is trace.entry and made.node not in told:
+                told.add(made.node)
+                yield Report(
+                    rule,
+                    made,
+                    f"`{source.short(made)}` is never trained: each forward makes another one",
+                    (Step(made, "new parameters"), Step(event.site, "computes with them")),
+                    help="make it once, in `__init__`, as an attribute of the module",
+                )
+
+
+def _is_alone(trace: Trace) -> bool:
+    """True if a `forward` was entered that nothing calls, and ran to its end."""
+    return isinstance(trace.entry, ast.FunctionDef) and trace.entry.name == "forward" and is_whole(trace)
+
+
+def _is_used_outside(tree: ast.Module, owner: ast.ClassDef, attribute: str, trains: bool) -> bool:
+    """True if code outside of a class reads the attribute anywhere, or makes an object of it and `trains`."""
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef) and statement.name == owner.name:
+            continue
+        if any(each.attr == attribute for each in contents(statement).attributes):
+            return True
+        made = (each.func.id for each in contents(statement).calls if isinstance(each.func, ast.Name))
+        if trains and owner.name in made and not isinstance(statement, ast.ClassDef):
+            return True
+    return False

@@ -1,0 +1,113 @@
+"""Tensors that the `__init__` of a module keeps as they are, where it means them to be learned."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.findings.graphs import leaves
+from gradpath.findings.parameters import ways_of
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import short_operation
+from gradpath.findings.syntax import ancestry
+from gradpath.interpreter.trace import Bound, Built, Mutated, Named, Site, Trace
+from gradpath.source.index import contents, lines_of, methods_called
+from gradpath.source.parse import parse
+
+_INITIALISING = "torch.nn.init."
+_RANDOM = frozenset({"normal", "rand", "rand_like", "randn", "randn_like"})
+_PRODUCTS = frozenset({"Linear", "addmm", "baddbmm", "bmm", "cdist", "einsum", "linear", "matmul", "mm"})
+
+
+def loose(trace: Trace, source: Source, rule: str) -> Iterator[Report]:
+    """Attributes that are computed from a parameter nothing keeps, or are weights without a gradient.
+
+    Such a weight is a tensor that an initializer has filled, or one of random numbers with which what the layers of the
+    module have computed is multiplied. Positions, frequencies and projections of inputs are constants.
+    """
+    of_modules = {each for event in trace.of(Named) for each in ways_of(event)}
+    bound = {id(event.tensor) for event in trace.of(Bound) if event.tensor is not None}
+    told: set[ast.AST] = set()
+    for event in trace.of(Bound):
+        tensor, owner = event.tensor, _class_of(trace, event)
+        if tensor is None or owner is None or tensor.is_parameter or event.site.node in told:
+            continue
+        sources = leaves([tensor.node]) if tensor.node is not None else ()
+        kept = bound | of_modules
+        if sources and all(each.operation.endswith("Parameter") and id(each) not in kept for each in sources):
+            told.add(event.site.node)
+            yield _report(rule, source, event, "what is computed from a parameter is none", "computed from a parameter")
+        elif not sources and not tensor.flag and _is_weight(trace, tensor) and not _is_set_again(source, owner, event):
+            told.add(event.site.node)
+            yield _report(rule, source, event, "it is a plain tensor", "a tensor without a gradient")
+
+
+def _class_of(trace: Trace, event: Bound) -> ast.ClassDef | None:
+    """The class with a `forward` whose `__init__` binds an attribute of `self`."""
+    if not isinstance(event.site.node, ast.Attribute) or ast.unparse(event.site.node.value) != "self":
+        return None
+    around = [each for each in ancestry(trace, event.site.node) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
+    match around:
+        case [*_, ast.ClassDef(body=body) as owner, ast.FunctionDef(name="__init__")]:
+            methods = {each.name for each in body if isinstance(each, ast.FunctionDef)}
+            return owner if "forward" in methods else None
+        case _:
+            return None
+
+
+def _is_weight(trace: Trace, tensor: Tensor) -> bool:
+    filled = any(
+        event.tensor is tensor and event.write.operation.startswith(_INITIALISING) for event in trace.of(Mutated)
+    )
+    return (filled or _is_random(tensor)) and any(
+        _is_of_layers(event) and (filled or short_operation(event.node.name) in _PRODUCTS)
+        for event in trace.of(Built)
+        for given in event.inputs.values()
+        for each in given
+        if _before_views(each) is tensor
+    )
+
+
+def _is_random(tensor: Tensor) -> bool:
+    """True if a tensor is drawn, or a multiple of one that is."""
+    while tensor.maker and short_operation(tensor.operation) in ("mul", "div"):
+        tensor = tensor.maker[0]
+    made = tensor.origin.node if isinstance(tensor.origin, Site) else None
+    return isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in _RANDOM
+
+
+def _is_of_layers(event: Built) -> bool:
+    """True if an operation works on what layers that learn have computed."""
+    return any(each.operation in ("parameter", UNSEEN) for each in leaves([event.node]))
+
+
+def _before_views(tensor: Tensor) -> Tensor:
+    while len(tensor.maker) == 1 and short_operation(tensor.operation) not in ("mul", "div"):
+        tensor = tensor.maker[0]
+    return tensor
+
+
+def _is_set_again(source: Source, owner: ast.ClassDef, event: Bound) -> bool:
+    """True if other code of the file sets an attribute, writes into it, or uses it from outside of its class."""
+    tree = parse(source.document(event.site)).tree
+    places = [each for each in contents(tree).attributes if each.attr == event.name]
+    first, last = lines_of(owner)
+    stored = [each for each in places if isinstance(each.ctx, ast.Store)]
+    written = (of for of, method, _ in methods_called(tree) if method.endswith("_"))
+    return (
+        len(stored) > 1
+        or any(not first <= each.lineno <= last for each in places)
+        or any(isinstance(each, ast.Attribute) and each.attr == event.name for each in written)
+    )
+
+
+def _report(rule: str, source: Source, event: Bound, why: str, what: str) -> Report:
+    name = source.short(event.site, limit=30)
+    return Report(
+        rule,
+        event.site,
+        f"`{event.name}` is never trained: {why}",
+        (Step(event.site, f"{what}, which the module does not register"),),
+        help=f"make it an `nn.Parameter`, as the last thing that is done to it: `{name} = nn.Parameter(...)`",
+    )

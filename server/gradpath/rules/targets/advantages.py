@@ -1,0 +1,178 @@
+"""Advantages, `reward - value`, that weigh a policy's loss while they are still on the graph of the value function.
+
+A loss of its own trains the value function towards the rewards; through the product the policy pushes it as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.diagnostic import Fix, Safety
+from gradpath.findings.gradient_flow import Effect, flow_of
+from gradpath.findings.graphs import leads_to, leaves, nodes_of, terms_of
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import lifted, name_of, short_operation
+from gradpath.fixes import edits
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.support.fast_dataclasses import dataclass
+
+_REGRESSIONS = frozenset({"pow", "square", "abs", "mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss"}) | {
+    "MSELoss",
+    "SmoothL1Loss",
+    "HuberLoss",
+    "L1Loss",
+}
+_DIFFERENCES = frozenset({"sub", "rsub", "sub_"})
+_CLIPPING = frozenset({"minimum", "maximum", "min", "max", "clamp", "where"})
+"""What takes the smaller of two products, as PPO does."""
+_ASSEMBLING = frozenset(
+    """add add_ cat clone contiguous CopySlices expand flatten float gather index index_select mul neg permute reshape
+    select slice squeeze stack sub sub_ rsub to transpose unsqueeze view""".split()  # noqa: SIM905
+)
+"""What puts an advantage together from values and data, beside a division."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advantage:
+    """A product at `site` of something with a `tensor` made of a difference from a value, fitted at `regressed`."""
+
+    tensor: Tensor
+    site: Site
+    index: int
+    regressed: Site
+    ran: BackwardRan
+
+
+def advantages(trace: Trace, trained: set[int]) -> Iterator[Advantage]:
+    """The products, among the terms of losses, of a difference from a trained value that a loss fits, with others."""
+    built = {event.node: event for event in trace.of(Built)}
+    runs = trace.of(BackwardRan)
+    regressed: dict[Node, Site] = {}
+    for ran in runs:
+        for node, site in _regressed(built, ran):
+            regressed.setdefault(node, site)
+    for ran in runs if regressed else ():
+        for event in products(built, ran):
+            given = [each for tensors in event.inputs.values() for each in tensors]
+            for index, (weight, other) in enumerate((given, given[::-1])):
+                for value in values(built, weight.node, differs=True):
+                    if value in regressed and _pushes(trace, ran, value, other, trained):
+                        yield Advantage(weight, event.site, index, regressed[value], ran)
+                        break
+
+
+def products(built: dict[Node, Built], ran: BackwardRan, *, leaves_too: bool = False) -> Iterator[Built]:
+    """The products of two tensors with graphs that a loss is a sum of, or of the smaller ones of.
+
+    With `leaves_too` also those with a leaf.
+    """
+    todo, seen = nodes_of(ran.call.roots), set[Node]()
+    while todo:
+        node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        event, name = built.get(node), short_operation(node.name)
+        given = [each for tensors in event.inputs.values() for each in tensors] if event is not None else []
+        if (
+            event is not None
+            and name == "mul"
+            and len(given) == 2
+            and all(_is_live(each) or (leaves_too and each.flag) for each in given)
+        ):
+            yield event
+        elif name in _CLIPPING or terms_of([node]):
+            todo += node.edges
+
+
+def _pushes(trace: Trace, ran: BackwardRan, value: Node, other: Tensor, trained: set[int]) -> bool:
+    """True if the gradient that comes to a value through a product is what a step of the network uses."""
+    own = {id(leaf) for leaf in leaves([value])} & trained
+    if not own or other.node is None or leads_to(other.node, value) or not leaves([other.node]):
+        return False
+    return is_used(trace, ran, own)
+
+
+def is_used(trace: Trace, ran: BackwardRan, parameters: set[int]) -> bool:
+    """True if a step uses what a backward gives to parameters, before that is cleared."""
+    flow = flow_of(trace)
+    begun = next((index for index, entry in enumerate(flow) if entry.event is ran), len(flow))
+    effects = (entry.effect for entry in flow[begun + 1 :] if entry.concerns_any(parameters))
+    return next((each for each in effects if each in (Effect.USED, Effect.CLEARED)), None) is Effect.USED
+
+
+def _regressed(built: dict[Node, Built], ran: BackwardRan) -> Iterator[tuple[Node, Site]]:
+    """The values that a loss fits to something."""
+    for node in ran.executed:
+        event = built.get(node)
+        if event is None or short_operation(node.name) not in _REGRESSIONS:
+            continue
+        given = [each for tensors in event.inputs.values() for each in tensors]
+        for each in given:
+            for value in values(built, each.node, differs=len(given) == 1):
+                yield value, event.site
+
+
+def _is_live(tensor: Tensor) -> bool:
+    return tensor.node is not None and not tensor.node.is_open
+
+
+def values(
+    built: dict[Node, Built], start: Node | None, *, differs: bool, through: Callable[[str], bool] | None = None
+) -> Iterator[Node]:
+    """The results that something is put together from, also `through` the operations of some names.
+
+    With `differs` they are those that are parts of a difference of two tensors.
+    """
+    todo = [] if start is None else [(start, not differs)]
+    seen: set[tuple[Node, bool]] = set()
+    while todo:
+        node, apart = todo.pop()
+        if (node, apart) in seen or node.is_open:
+            continue
+        seen.add((node, apart))
+        name = short_operation(node.name)
+        live = [edge for edge in node.edges if not edge.is_open]
+        if name == "div" and live:
+            todo.append((live[0], apart))  # What is divided: the rest is a measure of it.
+        elif name in _ASSEMBLING and (name != "mul" or len(live) == 1):
+            given = [each for tensors in built[node].inputs.values() for each in tensors] if node in built else []
+            todo += [(edge, apart or (name in _DIFFERENCES and len(given) == 2)) for edge in live]
+        elif through is not None and through(name) and live:
+            todo += [(edge, apart) for edge in live]
+        elif apart:
+            yield node
+
+
+def report_advantage(rule: str, trace: Trace, source: Source, found: Advantage) -> Report:
+    """The report of such a product."""
+    at = found.site
+    made = found.tensor.node.site if found.tensor.node is not None else None
+    name = name_of(trace, source, found.tensor, at)
+    if not name and isinstance(made, Site):
+        name = source.short(made, limit=30)
+    steps = [Step(lifted(made, at), "depends on the value, with its graph")] if isinstance(made, Site) else []
+    return Report(
+        rule,
+        at,
+        f"`{name}` weighs another loss with a graph of the value that it was computed from",
+        (
+            *steps,
+            Step(at, "weighs another loss: pushes the value as well"),
+            Step(found.regressed, "fits the value to the data"),
+            Step(found.ran.site, "moves the value by it"),
+        ),
+        help=f"weigh by `{name}.detach()`: the value is trained by a loss of its own",
+        fixes=tuple(_fixes(source, found)),
+    )
+
+
+def _fixes(source: Source, found: Advantage) -> Iterator[Fix]:
+    node = found.site.node
+    if isinstance(node, ast.BinOp):
+        weight = (node.left, node.right)[found.index]
+        edit = edits.append(source.document(found.site), weight, ".detach()")
+        yield Fix.by(Repair(Way.DETACH_WEIGHT), Safety.UNSAFE, edit, preferred=True)

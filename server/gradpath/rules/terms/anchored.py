@@ -1,0 +1,89 @@
+"""Distances of parameters from values of their own that were kept without a copy: those move along."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.aliases import memory_of
+from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import lifted, short_operation
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.support.fast_dataclasses import dataclass
+
+_DISTANCES = frozenset({"pow", "square", "abs", "norm", "vector_norm"})
+"""Operations whose gradient is zero at zero."""
+
+_COMPARING = frozenset({"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "MSELoss", "L1Loss"})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anchored:
+    """A distance at `site` of a parameter from itself; `kept` is where it was detached to be kept, if it was."""
+
+    site: Site
+    kept: Site | None
+    ran: BackwardRan
+
+
+def anchored(trace: Trace, ran: BackwardRan) -> Iterator[Anchored]:
+    """The distances of one backward that are zero however far a parameter has come.
+
+    A place where other parameters are compared, too, goes through all pairs, or follows what is rebound.
+    """
+    compared: dict[ast.AST, list[Built]] = {}
+    for event in trace.of(Built):
+        if short_operation(event.node.name) in _COMPARING:
+            compared.setdefault(event.site.node, []).append(event)
+    for events in compared.values():
+        if all(map(_is_of_itself, events)):
+            here = [each for each in events if each.node in ran.executed]
+            if here and _is_measured(trace, here[0]):
+                yield Anchored(here[0].site, _kept(here[0]), ran)
+
+
+def _sides(event: Built) -> list[Tensor]:
+    return [each for tensors in event.inputs.values() for each in tensors]
+
+
+def _is_of_itself(event: Built) -> bool:
+    """True if a parameter is compared with itself, or with what shares its memory."""
+    sides = [memory_of(each) for each in _sides(event)]
+    return len(sides) == 2 and sides[0] is sides[1] and sides[0].is_parameter and sides[0].operation != UNSEEN
+
+
+def _is_measured(trace: Trace, event: Built) -> bool:
+    """True if a difference is squared, or the like; a loss of both sides does so itself."""
+    if short_operation(event.node.name) != "sub":
+        return True
+    made = set(map(id, event.node.outputs))
+    for later in trace.of(Built):
+        given = [id(each) for each in _sides(later) if id(each) in made]
+        name = short_operation(later.node.name)
+        if given and (name in _DISTANCES or (name == "mul" and len(given) > 1)):
+            return True
+    return False
+
+
+def _kept(event: Built) -> Site | None:
+    cuts = (each.cut for each in _sides(event))
+    return next((cut.site for cut in cuts if cut is not None and isinstance(cut.site, Site)), None)
+
+
+def report_anchored(rule: str, source: Source, found: Anchored) -> Report:
+    """The report of such a distance."""
+    at = found.site if found.site.path == found.ran.site.path else lifted(found.site, found.ran.site)
+    text = source.short(found.site, limit=40)
+    kept = () if found.kept is None else (Step(found.kept, "shares the memory of the parameter"),)
+    return Report(
+        rule,
+        at,
+        f"nothing learns from `{text}`: it compares a parameter with itself",
+        (
+            *kept,
+            Step(at, "zero on every run: what was kept of the parameter is no copy"),
+            Step(found.ran.site, "gives the parameter no gradient from it"),
+        ),
+        help="keep a copy: `p.detach().clone()` stays as it is when the parameter is updated",
+    )

@@ -1,0 +1,71 @@
+"""Losses that compare nothing but what networks computed without a graph: constants among the terms of a loss."""
+
+from __future__ import annotations
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.findings import cuts
+from gradpath.findings.learning import Severed, ways_to
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import lifted, name_of
+from gradpath.findings.unreached import is_of_another_time, is_on_purpose
+from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.support.fast_dataclasses import dataclass
+
+LOSSES = ("loss", "Loss", "cross_entropy", "with_logits", "kl_div")
+"""Suffixes of the names of functions and modules that compute losses of predictions."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstantCriterion:
+    """A loss computed at `site` of sides that were all predicted without a graph, by `cause` among others."""
+
+    site: Site
+    cause: cuts.Cause
+    ran: BackwardRan
+
+
+def constant_criterion(trace: Trace, source: Source, ran: BackwardRan, term: Tensor) -> ConstantCriterion | None:
+    """The loss that a term without a graph is a multiple of, if gradients were on where it was computed.
+
+    Neither side of it can learn. A loss with a plain target on one side may be one that is only to be shown.
+    """
+    if any(ways_to(trace, term, ran)):
+        return None
+    criterion = next((each for each in (term, *term.ancestors()) if each.operation.endswith(LOSSES)), None)
+    if criterion is None or criterion.cut is not None or not isinstance(criterion.origin, Site):
+        return None
+    site = criterion.origin
+    if len(criterion.maker) < 2 or cuts.switch_around(trace, source, site) is not None:
+        return None
+    found: list[cuts.Cause] = []
+    for side in criterion.maker:
+        first = next((each for each in (side, *side.ancestors()) if each.cut is not None), None)
+        cause = None if first is None else cuts.cause_of_tensor(first)
+        if cause is None or cause.site is None or cause.how not in ("no_grad", "inference_mode"):
+            return None
+        severed = Severed(cause, cause.site, ran)
+        if is_of_another_time(severed) or is_on_purpose(trace, source, severed):
+            return None
+        found.append(cause)
+    return ConstantCriterion(site, found[0], ran)
+
+
+def report_constant(rule: str, trace: Trace, source: Source, found: ConstantCriterion) -> Report:
+    """The report of such a loss."""
+    assert found.cause.site is not None
+    made, at = (
+        each if each.path == found.ran.site.path else lifted(each, found.ran.site)
+        for each in (found.cause.site, found.site)
+    )
+    name = name_of(trace, source, found.cause.tensor, found.site)
+    return Report(
+        rule,
+        at,
+        f"`{source.short(at, limit=40)}` is a constant term of the loss: both sides were predicted without a graph",
+        (
+            Step(made, "predicts without a graph"),
+            Step(at, "compares it, and nothing that is to learn"),
+            Step(found.ran.site, "gives no network a gradient from this term"),
+        ),
+        help="compare the output of the network that is to learn" + (f" with `{name}`" if name else ""),
+    )

@@ -1,0 +1,73 @@
+"""Gradients without a graph that are added to what a network gives: a derivative that a loss takes for a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import PRESUMED, UNSEEN, BackwardCall, Node, Tensor
+from gradpath.findings.graphs import is_sum, leaves, nodes_of, reached_leaves
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConstantGradient:
+    """A gradient that `call` gave without a graph, where it is added to what depends on the same parameters."""
+
+    gradient: Tensor
+    call: BackwardCall
+    added: Site
+
+
+def constant_gradients(trace: Trace, ran: BackwardRan) -> Iterator[ConstantGradient]:
+    """The derivatives of a network for its inputs that count as constants in the residual of one backward.
+
+    What goes through a layer again, as an attack on the input does, is no residual.
+    """
+    asked = [event.call for event in trace.of(BackwardRan) if not event.call.accumulates]
+    if not any(not call.create_graph for call in asked):
+        return
+    measured = _without_weights(nodes_of(ran.call.roots))
+    reached = {id(leaf) for leaf in reached_leaves(ran) if _is_weight(leaf)}
+    for event in trace.of(Built):
+        if event.node not in measured or not is_sum(event.node):
+            continue
+        operands = [each for tensors in event.inputs.values() for each in tensors]
+        beside = {id(leaf) for leaf in leaves(nodes_of(operands))} & reached
+        for operand in operands if beside else ():
+            found = None if operand.requires_grad else _gradient_behind(operand, asked)
+            if found is not None and beside & {id(leaf) for leaf in leaves(nodes_of(found[1].roots))}:
+                yield ConstantGradient(*found, event.site)
+
+
+def _without_weights(starts: list[Node]) -> set[Node]:
+    """The nodes of a loss above the last layers: those that no parameter goes into."""
+    found: set[Node] = set()
+    todo = list(starts)
+    while todo:
+        node = todo.pop()
+        if node in found or node.name == PRESUMED or any(edge.accumulates is not None for edge in node.edges):
+            continue
+        found.add(node)
+        todo.extend(node.edges)
+    return found
+
+
+def _gradient_behind(operand: Tensor, asked: list[BackwardCall]) -> tuple[Tensor, BackwardCall] | None:
+    """The gradient for inputs that an operand is computed from, and the call that gave it."""
+    for each in (operand, *operand.ancestors()):
+        made = each.origin
+        if each.operation != "gradient" or each.requires_grad or not isinstance(made, Site):
+            continue
+        for call in asked:
+            site = call.site
+            same = isinstance(site, Site) and site.node is made.node and site.loops == made.loops
+            if same and not call.create_graph:
+                # Weights that an update has moved, as in MAML, are computed from weights.
+                of_inputs = call.targets is not None and not any(map(_is_weight, leaves(call.targets)))
+                return (each, call) if of_inputs else None
+    return None
+
+
+def _is_weight(leaf: Tensor) -> bool:
+    return leaf.is_parameter or leaf.operation == UNSEEN

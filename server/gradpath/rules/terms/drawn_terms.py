@@ -1,0 +1,70 @@
+"""Terms of a loss that depend on a distribution through a sample alone, which was drawn without a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import REPARAMETRIZED, Tensor
+from gradpath.findings.graphs import leaves, nodes_of, terms_of
+from gradpath.findings.learning import Severed, ways_to
+from gradpath.findings.unreached import is_of_another_time
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutTerm:
+    """A cut that keeps a term of the loss, computed at `site`, from `parameters` that other terms train.
+
+    `place` is where the cut is reported.
+    """
+
+    severed: Severed
+    parameters: tuple[Tensor, ...]
+    site: Site
+    place: Site
+
+
+def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
+    """The terms of one backward that a sample of `sample()` cuts off, where `rsample()` would not.
+
+    What is drawn for a score function, whose probability is computed, too, is no slip.
+    """
+    if not any(tensor.cut is not None and tensor.cut.detail == REPARAMETRIZED for tensor in _computed(trace)):
+        return
+    scored = _scored(trace)
+    for term, site in terms(trace, ran):
+        trained = {id(leaf) for leaf in leaves(nodes_of([term]))}
+        missed: dict[int, tuple[Severed, list[Tensor]]] = {}
+        for parameter, ways in ways_to(trace, term, ran):
+            drawn = [each for each in ways.cuts if each.cause.detail == REPARAMETRIZED]
+            plain = len(drawn) == len(ways.cuts) == 1 and not is_of_another_time(drawn[0])
+            if plain and ways.sure and id(parameter) not in trained and id(drawn[0].cause.tensor) not in scored:
+                missed.setdefault(id(drawn[0].site.node), (drawn[0], []))[1].append(parameter)
+        for severed, parameters in missed.values():
+            yield CutTerm(severed, tuple(parameters), site, severed.site)
+
+
+def _computed(trace: Trace) -> Iterator[Tensor]:
+    """The inputs of the operations of a path."""
+    return (each for event in trace.of(Built) for tensors in event.inputs.values() for each in tensors)
+
+
+def _scored(trace: Trace) -> set[int]:
+    """All that the values depend on whose log-probability is computed."""
+    return {
+        id(tensor)
+        for event in trace.of(Built)
+        if event.node.name.endswith(".log_prob")
+        for value in event.inputs.get("value", ())
+        for tensor in (value, *value.ancestors())
+    }
+
+
+def terms(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Site]]:
+    """The terms with a graph that the loss is a sum of, and where each was computed."""
+    zone = terms_of(nodes_of(ran.call.roots))
+    built = (event for event in trace.of(Built) if event.node in zone)
+    for tensor in (each for event in built for tensors in event.inputs.values() for each in tensors):
+        if tensor.node is not None and tensor.node not in zone and isinstance(tensor.node.site, Site):
+            yield tensor, tensor.node.site

@@ -1,0 +1,106 @@
+"""Terms of a loss whose gradients no step uses, and which a cut keeps from what the same backward trains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.findings.gradient_flow import Effect, flow_of, is_harmless
+from gradpath.findings.graphs import leaves, nodes_of, reached_leaves
+from gradpath.findings.learning import Severed, ways_to
+from gradpath.findings.report import Source
+from gradpath.findings.unreached import is_of_another_time, is_on_purpose, places_of
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import BackwardRan, GradientSet, Lent, Stepped, Trace
+from gradpath.rules.terms.drawn_terms import CutTerm, terms
+
+
+def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[CutTerm]:
+    """The terms of one backward through which a cut keeps what the same backward trains from a gradient for nobody.
+
+    It is for nobody where it is cleared again, or no optimizer looks at it. What the backward trains has to be known,
+    and each way from there to the term has to be cut by a slip.
+    """
+    if not _is_followed(trace):
+        return
+    fates = _fates(trace, ran)
+    taught = {number for number, fate in fates.items() if fate is Effect.USED}
+    for term, site in terms(trace, ran):
+        learned = leaves(nodes_of([term]))
+        used = {id(leaf) for leaf in learned if _is_used(trace, fates, leaf)}
+        if not learned or len(used) == len(learned):
+            continue
+        missed: list[tuple[Tensor, tuple[Severed, ...]]] = []
+        for parameter, ways in ways_to(trace, term, ran):
+            if id(parameter) in taught and id(parameter) not in used:
+                slips = not any(is_of_another_time(each) or is_on_purpose(trace, source, each) for each in ways.cuts)
+                if not (ways.sure and ways.cuts and slips):
+                    missed.clear()
+                    break
+                missed.append((parameter, ways.cuts))
+        if missed and used:
+            cut = [each.cause.tensor for _, severed in missed for each in severed]
+            missed = [] if any(not _is_for_nobody(term, each, used) for each in cut) else missed
+        if missed:
+            first = missed[0][1][0]
+            place = next(iter(places_of(trace, source, [first]).values()))
+            yield CutTerm(first, tuple(parameter for parameter, _ in missed), site, place.site)
+
+
+def _is_for_nobody(term: Tensor, cut: Tensor, used: Set[int]) -> bool:
+    """True if a value goes into a term through weights, and no gradient of these is used."""
+    met: set[int] = set()
+    depends: dict[int, bool] = {id(cut): True}
+    todo = [term]
+    while todo:
+        tensor = todo[-1]
+        waiting = [each for each in tensor.maker if id(each) not in depends]
+        if waiting and id(tensor) not in depends:
+            depends.setdefault(id(tensor), False)
+            todo += waiting
+            continue
+        todo.pop()
+        if any(depends[id(each)] for each in tensor.maker if id(each) in depends):
+            depends[id(tensor)] = True
+            edges = () if tensor.node is None else tensor.node.edges
+            met.update(id(edge.accumulates) for edge in edges if edge.accumulates is not None)
+    return bool(met) and met.isdisjoint(used)
+
+
+def _is_followed(trace: Trace) -> bool:
+    """True if all that may use a gradient is seen: each optimizer was made here, and nothing was handed out."""
+    made = {id(given.optimizer) for given in trace.of(Given) if given.known or given.models}
+    return (
+        all(id(step.optimizer) in made for step in trace.of(Stepped))
+        and not trace.of(GradientSet)
+        and all(is_harmless(event) for event in trace.of(Lent))
+    )
+
+
+def _is_used(trace: Trace, fates: dict[int, Effect], leaf: Tensor) -> bool:
+    """True if a gradient is used, or may be: it is not, where it is cleared first, or where no optimizer has the leaf.
+
+    What is still there at the end of the path meets what happens first when that is run once more.
+    """
+    fate = fates.get(id(leaf))
+    if fate is None:
+        stepped = (each for step in trace.of(Stepped) for each in (*step.parameters, *step.unseen, *step.updated))
+        if not any(each is leaf for each in stepped):
+            return not (leaf.is_parameter or leaf.operation == UNSEEN)
+        concerning = (each.effect for each in flow_of(trace) if each.concerns(leaf))
+        fate = next((each for each in concerning if each is not Effect.ARRIVES), None)
+    return fate is not Effect.CLEARED
+
+
+def _fates(trace: Trace, ran: BackwardRan) -> dict[int, Effect]:
+    """The first event for each gradient that a backward gives, if there is one."""
+    waiting = {id(leaf) for leaf in reached_leaves(ran)}
+    fates: dict[int, Effect] = {}
+    begun = False
+    for entry in flow_of(trace):
+        if begun and entry.effect is not Effect.ARRIVES:
+            concerned = waiting if entry.tensors is None else waiting & entry.tensors
+            fates.update(dict.fromkeys(concerned, entry.effect))
+            waiting = waiting - concerned
+        begun = begun or entry.event is ran
+    return fates

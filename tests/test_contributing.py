@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gradpath.overlays.presumed import owners, presumptions, roles
+from gradpath.overlays.presumed import effects, owners, presumptions, roles
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
@@ -48,7 +48,7 @@ def test_what_a_page_names_is_there(page: str) -> None:
 
 def test_what_the_guide_names_without_a_path_is_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    for table, module in {"CALLS": presumptions, "EFFECTS": presumptions, "OWNERS": owners, "PROMISES": roles}.items():
+    for table, module in {"CALLS": presumptions, "EFFECTS": effects, "OWNERS": owners, "PROMISES": roles}.items():
         assert table in text
         assert hasattr(module, table)
     trace = (ROOT / "server/gradpath/interpreter/trace.py").read_text(encoding="utf-8")

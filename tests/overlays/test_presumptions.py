@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from gradpath.analysis.check import check
-from gradpath.overlays.presumed import conditions, owners, presumptions, roles
+from gradpath.overlays.presumed import conditions, effects, owners, presumptions, roles
+from gradpath.overlays.presumed.effects import Effect
 from gradpath.overlays.presumed.owners import Owner
-from gradpath.overlays.presumed.presumptions import Effect, Row
+from gradpath.overlays.presumed.presumptions import Row
 from gradpath.overlays.presumed.roles import Promise
 from gradpath.source.document import Document
 
@@ -19,7 +20,7 @@ TABLES = (
     (presumptions, "CALLS"),
     (presumptions, "ITEMS"),
     (presumptions, "ATTRIBUTES"),
-    (presumptions, "EFFECTS"),
+    (effects, "EFFECTS"),
     (owners, "OWNERS"),
     (roles, "PROMISES"),
 )

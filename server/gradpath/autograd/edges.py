@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradpath.autograd.ops import Behaviour
+from gradpath.autograd.behaviour import Behaviour
 from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.autograd.tensor import Node
 from gradpath.support.fast_dataclasses import dataclass

@@ -15,8 +15,8 @@ from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Node, Ten
 from gradpath.support.fast_dataclasses import replace
 
 if TYPE_CHECKING:
+    from gradpath.autograd.behaviour import Behaviour
     from gradpath.autograd.graph import Autograd
-    from gradpath.autograd.ops import Behaviour
 
 _GRADIENT = "gradient"
 

@@ -1,7 +1,7 @@
-"""Building the graph: the edges of a result, what its node saves, and the effects of an in-place write.
+"""Building the graph: the edges of a result, what its node saves, its views and aliases.
 
-Follows `torch/csrc/autograd/VariableTypeUtils.h` (check_inplace), `variable.cpp` (grad_fn of views, rebase_history)
-and `saved_variable.cpp`, as observed in PyTorch 2.13. What each operation saves is in `ops.json`.
+Follows `torch/csrc/autograd/variable.cpp` (grad_fn of views) and `saved_variable.cpp`, as observed in PyTorch 2.13.
+What each operation saves is in `ops.json`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from gradpath.autograd import shapes
+from gradpath.autograd.behaviour import Behaviour, Output
 from gradpath.autograd.edges import Edges, leads_on
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.grounds import of_error
 from gradpath.autograd.layout import Order
-from gradpath.autograd.ops import Behaviour, Output
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance, of_any
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Cut, Node, Saved, Shape, Storage, Tensor, Write
 
@@ -35,16 +35,6 @@ class Recorder(Protocol):
     def was_cut(self, tensor: Tensor, cut: Cut) -> None: ...
     def ran_backward(self, call: BackwardCall, executed: Sequence[Node]) -> None: ...
     def flagged(self, tensor: Tensor, value: bool) -> None: ...
-
-
-_RESHAPING = ("t_", "unsqueeze_", "squeeze_")
-"""Writes that change no element."""
-
-_OVERLAP_ALLOWED = ("index assignment", "zero_", "fill_", *_RESHAPING)
-"""Writes that PyTorch allows on an expanded tensor, whose elements share memory."""
-
-_POINTWISE = (".add_", ".sub_", ".mul_", ".div_", ".pow_", ".copy_", ".lerp_")
-"""Writes whose source must not overlap their target, unless both have the same layout."""
 
 
 class Autograd:
@@ -120,8 +110,8 @@ class Autograd:
         if base is not None and stale and (tensor.node is not None or base.requires_grad):
             if base.requires_grad:
                 if base.surely_requires_grad:
-                    self._refuse_view(tensor, None)
-                self._take(tensor, base, "as_strided", self.recorder.site())
+                    self.refuse_view(tensor, None)
+                self.take(tensor, base, "as_strided", self.recorder.site())
             tensor.seen_version = tensor.storage.version
         return tensor.node
 
@@ -162,7 +152,7 @@ class Autograd:
         if len(aliases) == 1 and aliases[0].startswith("same:"):
             return [self._output(name, behaviour.outputs[0], inputs, everything, None, site)]
         tracked = self.grad_enabled and not all(tensor.inference for tensor in everything)
-        edges = self._edges(behaviour, inputs) if tracked else None
+        edges = self.edges(behaviour, inputs) if tracked else None
         node = None if edges is None else self._node(name, behaviour, inputs, edges, site)
         results: list[Tensor] = []
         for index, output in enumerate(behaviour.outputs):
@@ -173,7 +163,7 @@ class Autograd:
             if node is not None and edges is not None and made.node is node:
                 node.outputs.append(made)
                 if behaviour.saves:
-                    self._save(node, f"out{index}", behaviour, edges, [result])
+                    self.save(node, f"out{index}", behaviour, edges, [result])
             results.append(result)
         if node is not None and node.outputs:
             self.recorder.built(node, inputs)
@@ -243,7 +233,7 @@ class Autograd:
         tensor.cut = cut
         self.recorder.was_cut(tensor, cut)
 
-    def _edges(self, behaviour: Behaviour, inputs: Inputs) -> Edges | None:
+    def edges(self, behaviour: Behaviour, inputs: Inputs) -> Edges | None:
         """The graph edges of the differentiable inputs; None where no input requires grad.
 
         Saving looks at edges, not at flags: a view made under no_grad has the flag and no edge.
@@ -274,10 +264,11 @@ class Autograd:
         if behaviour.saves:
             for parameter, tensors in inputs.items():
                 if not parameter.startswith("out"):
-                    self._save(node, parameter, behaviour, edges, tensors)
+                    self.save(node, parameter, behaviour, edges, tensors)
         return node
 
-    def _save(self, node: Node, role: str, behaviour: Behaviour, edges: Edges, tensors: Sequence[Tensor]) -> None:
+    def save(self, node: Node, role: str, behaviour: Behaviour, edges: Edges, tensors: Sequence[Tensor]) -> None:
+        """Save the tensors of a parameter, or of an output, where the operation does so for the edges that it has."""
         triggers = behaviour.saves.get(role)
         if not triggers or not edges.trigger(triggers):
             return
@@ -319,13 +310,13 @@ class Autograd:
         else:
             result.creation = Creation.INFERENCE if self.inference else Creation.NO_GRAD
         if self.grad_enabled and source.requires_grad:
-            node = self._take(result, source, name, result.origin)
+            node = self.take(result, source, name, result.origin)
             if told:
                 self.recorder.built(node, {"input": [source]})
         result.seen_version = result.storage.version
         return result
 
-    def _take(self, view: Tensor, source: Tensor, name: str, site: object) -> Node:
+    def take(self, view: Tensor, source: Tensor, name: str, site: object) -> Node:
         """Give a view its node, with the provenance of its source."""
         edges = tuple(filter(None, (self.edge(source),)))
         view.node = Node(name, edges, site, provenance=of_any(each.provenance for each in edges))
@@ -355,54 +346,6 @@ class Autograd:
             self.cut(result, Cut(name, result.origin, source))
         return result
 
-    # Writing in place
-
-    def write(self, name: str, behaviour: Behaviour, written: str, inputs: Inputs) -> Tensor:
-        """Run an in-place operation on `inputs[written][0]`; gives that tensor back. Raises what PyTorch raises."""
-        tensor = inputs[written][0]
-        site = self.recorder.site()
-        everything = [each for tensors in inputs.values() for each in tensors]
-        tracked = self.grad_enabled and not tensor.inference and any(each.requires_grad for each in everything)
-        if tracked and any(each.surely_requires_grad for each in everything):
-            self._check_inplace(tensor, everything)
-        edges = self._edges(behaviour, inputs) if tracked else None
-        node = None if edges is None else self._written_node(name, behaviour, written, inputs, edges, site)
-        if tensor.expanded and not name.endswith(_OVERLAP_ALLOWED) and not _copies_onto_itself(name, everything):
-            raise AutogradError(FaultKind.EXPANDED_INPLACE, tensor=tensor)
-        if name.endswith(_POINTWISE) and any(tensor.overlaps_partly(each) for each in everything):
-            raise AutogradError(FaultKind.OVERLAP, tensor=tensor)
-        base_edge = self.edge(tensor.base) if node is not None and tensor.base is not None else None
-        self.bump(tensor, name, everything if node is None else ())
-        if node is None or edges is None:
-            return tensor
-        if tensor.base is not None:
-            _write_through(node, base_edge, written)
-            if tensor.base.expanded or (tensor.expanded and not name.endswith(_RESHAPING)):
-                # The backward copies into memory laid out like the part, where elements then share memory.
-                node.custom = FaultKind.EXPANDED_INPLACE
-            tensor.base.node = node
-            node.outputs.append(tensor.base)
-            self._take(tensor, tensor.base, "as_strided", site)
-            tensor.seen_version = tensor.storage.version
-            self._save(node, "out0", behaviour, edges, [tensor])
-        else:
-            self._save(node, "out0", behaviour, edges, [tensor])
-            tensor.node = node
-            node.outputs.append(tensor)
-        if tensor.is_open:
-            tensor.provenance = node.provenance
-        self.recorder.built(node, inputs)
-        return tensor
-
-    def _written_node(
-        self, name: str, behaviour: Behaviour, written: str, inputs: Inputs, edges: Edges, site: object
-    ) -> Node:
-        node = edges.meet(name, behaviour, site)
-        for parameter, tensors in inputs.items():
-            if parameter != written or inputs[written][0].requires_grad:
-                self._save(node, parameter, behaviour, edges, tensors)
-        return node
-
     def bump(self, tensor: Tensor, name: str, sources: Sequence[Tensor] = (), on: Presumption | None = None) -> None:
         """Bump the version of `tensor`, if its storage is known: `sources` are written, under the presumption `on`."""
         if tensor.inference and not self.inference and not tensor.versioned:
@@ -412,19 +355,8 @@ class Autograd:
         write = tensor.storage.write(name, self.recorder.site(), tensor, on)
         self.recorder.mutated(tensor, write, sources)
 
-    def _check_inplace(self, tensor: Tensor, everything: Sequence[Tensor]) -> None:
-        if tensor.aliasing_unsure:
-            return
-        if tensor.base is not None:
-            self._refuse_view(tensor, tensor, everything)
-        if tensor.is_open:
-            return
-        if tensor.base is not None and tensor.requires_grad and self.is_leaf(tensor.base):
-            raise AutogradError(FaultKind.VIEW_OF_LEAF, tensor=tensor)
-        if tensor.requires_grad and tensor.node is None:
-            raise AutogradError(FaultKind.LEAF_INPLACE, tensor=tensor)
-
-    def _refuse_view(self, tensor: Tensor, written: Tensor | None, everything: Sequence[Tensor] = ()) -> None:
+    def refuse_view(self, tensor: Tensor, written: Tensor | None, everything: Sequence[Tensor] = ()) -> None:
+        """Raise what PyTorch raises if a view that was made in a special way is written, or gets a new grad_fn."""
         kinds = {
             Creation.MULTIPLE: FaultKind.MULTIPLE_VIEWS,
             Creation.NO_GRAD: FaultKind.VIEW_NO_GRAD,
@@ -471,24 +403,6 @@ class Autograd:
         tensor.node, tensor.flag, tensor.provenance = None, False, OBSERVED
         if had:
             self.cut(tensor, Cut("detach_", self.recorder.site(), tensor))
-
-
-def _write_through(node: Node, base_edge: Node | None, written: str) -> None:
-    """Make the node of a write one that writes a part of a base (`CopySlices`)."""
-    own = [index for index, name in enumerate(node.parameters) if name != written]
-    edges = [node.edges[index] for index in own]
-    names = [node.parameters[index] for index in own]
-    if base_edge is not None:
-        edges.insert(0, base_edge)
-        names.insert(0, written)
-    node.name = "CopySlices"
-    node.holds = True
-    node.edges, node.parameters = tuple(edges), tuple(names)
-
-
-def _copies_onto_itself(name: str, everything: Sequence[Tensor]) -> bool:
-    """True if a copy may find its source where it writes: then it ends early (aten/src/ATen/native/Copy.cpp)."""
-    return name.endswith(".copy_") and all(each.storage is everything[0].storage for each in everything)
 
 
 def _requires_grad(inputs: Inputs, parameters: frozenset[str]) -> bool:

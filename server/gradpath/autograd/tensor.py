@@ -16,7 +16,7 @@ from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
 from gradpath.support.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
-    from gradpath.autograd.ops import Behaviour
+    from gradpath.autograd.behaviour import Behaviour
 
 Shape = tuple["int | None", ...]
 """Sizes from the outermost dimension; None is an unknown size, `MANY` an unknown one above 1."""

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from gradpath.interpreter import classes
-from gradpath.interpreter.containers import List, sample
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import binary, get_item, refuse_step
 from gradpath.interpreter.values import Object, Unknown, Value

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradpath.interpreter.bounds import is_light
-from gradpath.interpreter.containers import Container, Iteration, List, iterate
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import Container, Iteration, iterate
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Holder, Set

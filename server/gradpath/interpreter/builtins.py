@@ -9,12 +9,14 @@ from functools import cache, partial
 from gradpath.interpreter import classes, outside
 from gradpath.interpreter.bounds import is_whole, length_of
 from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass, is_instance
-from gradpath.interpreter.containers import BARREN, Iteration, List, gone_through, iterate, ordered, sample
+from gradpath.interpreter.containers import List, ordered
 from gradpath.interpreter.defining import TYPE
+from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.eval import eval_text, exec_text
 from gradpath.interpreter.expressions import Slice
+from gradpath.interpreter.iteration import BARREN, Iteration, gone_through, iterate, sample
 from gradpath.interpreter.lengths import lengths_of
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Set, update
 from gradpath.interpreter.operators import add, bounded, negation, text_of
 from gradpath.interpreter.origins import Made

@@ -9,11 +9,13 @@ from weakref import ref
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.budget import Exhausted
-from gradpath.interpreter.containers import Iteration, List
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.doubt import CAUSE
+from gradpath.interpreter.endings import Raised, Returned, Signal
 from gradpath.interpreter.expressions import evaluate
+from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.loops import never_ends
-from gradpath.interpreter.machine import Machine, Raised, Returned, Signal
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block

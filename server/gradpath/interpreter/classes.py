@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 
 from gradpath.interpreter.bounds import is_small
-from gradpath.interpreter.containers import Iteration, List
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.endings import Raised
+from gradpath.interpreter.iteration import Iteration
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Namespace
 from gradpath.interpreter.operators import bounded
 from gradpath.interpreter.origins import Attribute, Made

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable, Iterator
 
 from gradpath.interpreter.bounds import TOO_MUCH
-from gradpath.interpreter.containers import BARREN, Iteration, List, iterate, sample
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import BARREN, Iteration, iterate, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Set
 from gradpath.interpreter.scope import Loop, Scope

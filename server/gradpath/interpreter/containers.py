@@ -1,36 +1,17 @@
-"""Lists and iterators. An `open` container holds more than what is seen: its length is not known."""
+"""Lists, and what else works on sequences of items, such as sorting and membership."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from gradpath.interpreter.bounds import ITEMS, TOO_MUCH, Overworked, is_light, length_of
+from gradpath.interpreter.bounds import ITEMS, is_light
+from gradpath.interpreter.iteration import COPIED, SOME, Container, sample, sequence
 from gradpath.interpreter.numbers import Length, LengthTest, unseen
-from gradpath.interpreter.values import (
-    CONSTANTS,
-    UNDEFINED,
-    Arguments,
-    NativeFunction,
-    Object,
-    Unknown,
-    Value,
-    identity,
-)
+from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Arguments, NativeFunction, Unknown, Value, identity
 
 if TYPE_CHECKING:
     from gradpath.interpreter.machine import Machine
-    from gradpath.interpreter.ranges import Numbers
-    from gradpath.interpreter.scope import Frame
-
-
-class Container(Object):
-    """A value that holds items; `open` says that it holds more than what is seen."""
-
-    __slots__ = ("open",)
-
-    open: bool
 
 
 _OF_TENSORS = frozenset({"backward", "clone", "detach", "requires_grad_"})
@@ -57,6 +38,9 @@ class List(Container):
 
     def parts(self) -> Sequence[Value]:
         return self.items
+
+    def shown(self) -> int:
+        return max(SOME, len(self.items))
 
     def truth(self, machine: Machine) -> bool | None:
         return True if self.items else (None if self.open else False)
@@ -249,78 +233,6 @@ _LIST_METHODS: dict[str, Callable[[Machine, List, Arguments], Value]] = {
 }
 
 
-class Iteration(Object):
-    """An iterator in progress.
-
-    `endless` says that the number of its items is not known, or not bounded; `counted` (of a `range` after it),
-    `lengths` and `numbers` say more about it. `returned` gets what the body of a generator returns; `frame` is its own.
-    The host must not refer to this object: a generator without references ends at once. `over` is what it draws from.
-    """
-
-    __slots__ = ("counted", "depth", "endless", "frame", "host", "known", "lengths", "numbers", "returned")
-    kind_name = "generator"
-
-    def __init__(
-        self, host: Iterator[Value], *, endless: bool = False, counted: int | None = None, over: Sequence[Value] = ()
-    ) -> None:
-        self.host = host
-        self.endless = endless
-        self.counted = counted
-        self.lengths: Sequence[tuple[Value, int]] = ()
-        self.numbers: Numbers | None = None  # The range that it is.
-        self.returned: list[Value] = []
-        self.frame: Frame | None = None
-        self.known: int = max(map(known_items, over), default=0)
-        self.depth: int = 1 + max((each.depth for each in over if isinstance(each, Iteration)), default=0)
-        if self.depth > DEEPEST:
-            raise Overworked
-
-    def iterate(self, machine: Machine) -> Iterator[Value] | None:
-        return self.host
-
-    def truth(self, machine: Machine) -> bool | None:
-        return True
-
-    def attribute(self, machine: Machine, name: str) -> Value:
-        if name == "__next__":
-            return NativeFunction("next", lambda m, a: self.advance(m))
-        if name == "__iter__":
-            return NativeFunction("iter", lambda m, a: self)
-        if name == "send" and isinstance(self.host, Generator):
-            return NativeFunction("send", lambda m, a: self.advance(m, a.get(0, "value", None)))
-        if name == "close":
-            return NativeFunction("close", lambda m, a: self.close())
-        return super().attribute(machine, name)
-
-    def close(self) -> None:
-        """Close a generator: its `with` blocks are left, its `finally` blocks run."""
-        if isinstance(self.host, Generator):
-            self.host.close()
-
-    def advance(self, machine: Machine, sent: Value = None, default: Value = UNDEFINED) -> Value:
-        """The next item; raises StopIteration in the interpreted program, or gives `default`."""
-        budget = machine.budget
-        before = budget.begin()
-        try:
-            if isinstance(self.host, Generator) and sent is not None:
-                return cast(Value, self.host.send(sent))
-            return next(self.host)
-        except StopIteration:
-            if default is not UNDEFINED:
-                return default
-            raise machine.error("StopIteration", "") from None
-        except TOO_MUCH:
-            self.give_up(machine)
-            return next(self.host)
-        finally:
-            budget.end(before)
-
-    def give_up(self, machine: Machine) -> None:
-        """Draw nothing more from where the items came from: that was too much. Those that follow are unknown."""
-        machine.give_up(machine.node)
-        self.host, self.endless = endless(machine, self, ()), True
-
-
 def ordered(machine: Machine, items: list[Value], arguments: Arguments) -> list[Value]:
     """The items sorted, where their keys are plain values that can be compared; else as they are."""
     key = arguments.keywords.get("key")
@@ -338,123 +250,6 @@ def _is_plain(value: Value) -> bool:
     if isinstance(value, tuple):
         return is_light(value) and all(map(_is_plain, value))
     return isinstance(value, CONSTANTS)
-
-
-def known_items(value: Value) -> int:
-    """How many items of a value the program itself has put there: each may be unlike the others."""
-    return value.known if isinstance(value, Iteration) else len(value.parts()) if isinstance(value, Container) else 0
-
-
-def gone_through(value: Value) -> Value:
-    """The iterable of a loop: for a progress bar (an object with a method of that name) what it wraps."""
-    within = getattr(value, "gone_through", None)
-    return value if within is None else within()
-
-
-def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
-    """The items of any value, and whether their number is unknown (then the iterator does not end by itself)."""
-    value = gone_through(value)
-    match value:
-        case Iteration():
-            if getattr(value.host, "gi_running", False):
-                raise machine.error("ValueError", "generator already executing", value)
-            return value.host, value.endless
-        case Container():
-            items = list(value.iterate(machine) or ())
-            machine.budget.spend(len(items) // COPIED)
-            if value.open:
-                return itertools.chain(items, endless(machine, value, items)), True
-            return iter(items), False
-        case range():
-            return (metered(machine, value) if length_of(value) > ITEMS else iter(value)), False
-        case tuple() | str() | bytes():
-            return iter(value), False
-        case Object():
-            found = value.iterate(machine)
-            if found is not None:
-                return found, False
-            return endless(machine, value, ()), True
-        case _:
-            raise machine.error("TypeError", f"'{type(value).__name__}' object is not iterable", value)
-
-
-def metered(machine: Machine, items: Iterable[Value]) -> Iterator[Value]:
-    """Many items, each of which costs work."""
-    for item in items:
-        machine.budget.spend()
-        yield item
-
-
-def endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator[Value]:
-    """Items of an unknown iterable, without end: those that it shows, and then new ones."""
-    fresh = getattr(source, "fresh_item", None)
-    yield from getattr(source, "shown_items", ())
-    while True:
-        machine.budget.spend()
-        if fresh is not None:
-            yield fresh(machine)
-        elif isinstance(source, Unknown):
-            yield machine.library.unknown_item(machine, source, None)
-        else:
-            yield _another(machine, seen)
-
-
-def _another(machine: Machine, seen: Sequence[Value]) -> Value:
-    """One more item of a list of which not all are seen: like the others, but with a graph of its own, if any."""
-    if seen and all(map(machine.library.lacks_graph, seen)):
-        return seen[-1]
-    alike = all(isinstance(each, CONSTANTS) for each in seen)
-    return machine.unknown("item of an iterable", None, tuple(seen) if alike else ())
-
-
-SOME = 2
-"""The number of items that represent an unknown iterable in a list, a comprehension or a sum."""
-
-BARREN = 8
-"""Items in a row of an endless iterable that a test may turn down before nothing more is taken to pass it."""
-
-COPIED = 16
-"""Items that are copied, or looked at one after the other, in the time of one piece of work."""
-
-DEEPEST = 50
-"""Iterators over iterators over iterators that are followed."""
-
-
-def sequence(machine: Machine, value: Value, limit: int = ITEMS) -> list[Value] | None:
-    """All items of `value`; None where their number is not known."""
-    value = gone_through(value)
-    if isinstance(value, Unknown):
-        return None
-    if not isinstance(value, (Object, tuple, range, str, bytes)):
-        raise machine.error("TypeError", f"'{type(value).__name__}' object is not iterable", value)
-    items, is_whole = _drawn(machine, value, limit + 1)
-    return items if is_whole else None
-
-
-def sample(machine: Machine, value: Value, limit: int = ITEMS) -> tuple[list[Value], bool]:
-    """The items of `value`, or some of them: (items, whether there may be more)."""
-    items, is_whole = _drawn(machine, value, limit)
-    return items, not is_whole
-
-
-def _drawn(machine: Machine, value: Value, limit: int) -> tuple[list[Value], bool]:
-    """The items of `value` if these are fewer than `limit`, else some of them; and whether these are all."""
-    value = gone_through(value)
-    host, is_endless = iterate(machine, value)
-    if is_endless:
-        limit = max(SOME, len(value.items) if isinstance(value, List) else 0)
-    items: list[Value] = []
-    before = machine.budget.begin()
-    try:
-        items.extend(itertools.islice(host, limit))
-        return items, len(items) < limit and not is_endless
-    except TOO_MUCH:
-        if isinstance(value, Iteration):
-            value.give_up(machine)
-        return items, False
-    finally:
-        machine.budget.end(before)
-        machine.budget.spend(len(items) // COPIED)
 
 
 def is_slender(value: Value, most: int = ITEMS) -> bool:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from gradpath.interpreter.values import Class, Value
 
 if TYPE_CHECKING:
-    from gradpath.interpreter.machine import Machine, Raised
+    from gradpath.interpreter.endings import Raised
+    from gradpath.interpreter.machine import Machine
     from gradpath.interpreter.scope import Frame
 
 CAUSE = "exception that is not certain"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from gradpath.interpreter.doubt import CAUSE, is_certain_raise
-from gradpath.interpreter.machine import Machine, Raised, Signal, Steps
+from gradpath.interpreter.endings import Raised, Signal, Steps
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.values import Arguments, Class, Instance

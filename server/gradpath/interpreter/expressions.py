@@ -9,21 +9,17 @@ from typing import Any
 
 from gradpath.interpreter import comprehensions
 from gradpath.interpreter.bounds import ITEMS, LONGEST, TOO_MUCH
-from gradpath.interpreter.containers import List, sample
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.doubt import survive
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.endings import Raised
+from gradpath.interpreter.iteration import sample
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Set, plain_content, update
 from gradpath.interpreter.operators import binary, compare, get_item, negation, text_of
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.texts import spelled
 from gradpath.interpreter.unbound import undefined
-from gradpath.interpreter.values import (
-    UNDEFINED,
-    Arguments,
-    Function,
-    Object,
-    Value,
-)
+from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Object, Value
 
 
 class Slice(Object):

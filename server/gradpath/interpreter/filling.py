@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gradpath.autograd.errors import AutogradError
-from gradpath.interpreter.containers import Container
+from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.idle import trains
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.iteration import Container
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Class, Instance
 from gradpath.source.nodes import Definition, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass

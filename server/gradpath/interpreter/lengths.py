@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator as operators
 from collections.abc import Callable, Iterator, Sequence
 
-from gradpath.interpreter.containers import Iteration
+from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.ranges import Numbers

@@ -8,13 +8,15 @@ from contextlib import suppress
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.bounds import TOO_MUCH, Overworked, length_of
-from gradpath.interpreter.containers import Container, Iteration, gone_through, iterate, known_items
+from gradpath.interpreter.endings import BREAK, CONTINUE, Raised, Signal, Steps
 from gradpath.interpreter.expressions import evaluate, settled
+from gradpath.interpreter.iteration import Container, Iteration, gone_through, iterate, known_items
 from gradpath.interpreter.late import Late, advance, counters_of
 from gradpath.interpreter.lengths import is_last
-from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Round, Signal, Steps
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast, LateNumber
 from gradpath.interpreter.origins import Made
+from gradpath.interpreter.scope import Round
 from gradpath.interpreter.values import Instance, Value
 from gradpath.source.nodes import nodes
 

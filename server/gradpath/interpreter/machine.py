@@ -16,11 +16,12 @@ from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import WORN, Budget, Exhausted
 from gradpath.interpreter.doubt import is_certain
+from gradpath.interpreter.endings import Raised, Steps
 from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import DATA, Computed, Made, Origin, is_of_another
 from gradpath.interpreter.paths import Path
-from gradpath.interpreter.scope import Frame, Loop, Scope
+from gradpath.interpreter.scope import Frame, Loop, Round, Scope
 from gradpath.interpreter.trace import (
     BackwardRan,
     Bound,
@@ -50,31 +51,6 @@ from gradpath.interpreter.values import (
     is_data,
 )
 from gradpath.source.grammar import UNPARSED
-from gradpath.support.fast_dataclasses import dataclass
-
-
-class Raised(Exception):
-    """An exception of the interpreted program: an instance, its place, and autograd's error if that caused it.
-
-    `frame` is the body that was running, where the error is autograd's. Unless it is `certain`, it ends nothing.
-    """
-
-    def __init__(
-        self,
-        value: Value,
-        site: Site,
-        error: AutogradError | None = None,
-        subject: object = None,
-        *,
-        certain: bool = True,
-    ) -> None:
-        super().__init__()
-        self.certain = certain
-        self.value = value
-        self.site = site
-        self.error = error
-        self.subject = subject
-        self.frame: Frame | None = None
 
 
 class Library(Protocol):
@@ -111,35 +87,6 @@ class Library(Protocol):
     def is_option(self, name: str) -> bool: ...
     def forget(self, machine: Machine, instance: Instance, name: str) -> None: ...
     def native_exception(self, error: AutogradError) -> str: ...
-
-
-Signal = object
-"""How a statement ended: None, `BREAK`, `CONTINUE`, or a `Returned`."""
-
-BREAK = "break"
-CONTINUE = "continue"
-
-
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """The signal of a `return`."""
-
-    value: Value
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """A summary of a loop's run: how many unsteady events came before it, and the statements of each iteration.
-
-    If its iterations differ it is -1 and empty, and equals no other.
-    """
-
-    unsteady: int
-    statements: frozenset[ast.AST]
-
-
-Steps = Generator[Value, Value, Signal]
-"""A running body: it yields where the interpreted program yields, and ends with a signal."""
 
 
 class Machine:

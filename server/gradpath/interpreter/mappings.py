@@ -11,7 +11,8 @@ from collections.abc import Set as Collected
 from typing import TYPE_CHECKING
 
 from gradpath.interpreter.bounds import shown
-from gradpath.interpreter.containers import SOME, Container, List, contains, sample, sequence
+from gradpath.interpreter.containers import List, contains
+from gradpath.interpreter.iteration import SOME, Container, sample, sequence
 from gradpath.interpreter.origins import Call
 from gradpath.interpreter.values import (
     CONSTANTS,

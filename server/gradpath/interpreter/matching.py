@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from gradpath.interpreter.containers import List, sample
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.expressions import evaluate
+from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.operators import equal

@@ -20,7 +20,8 @@ from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Exhausted
 from gradpath.interpreter.containers import List
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.endings import Raised
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Member
 from gradpath.interpreter.paths import Path
 from gradpath.interpreter.scope import Deferred, Frame, Scope

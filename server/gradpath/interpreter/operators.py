@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gradpath.interpreter.bounds import ITEMS, is_affordable, is_light, is_member, is_small
-from gradpath.interpreter.containers import Container, List
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import Container
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made

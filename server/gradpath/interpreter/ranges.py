@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from gradpath.interpreter.containers import Iteration, metered
+from gradpath.interpreter.iteration import Iteration, metered
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import Arguments, Value

@@ -13,24 +13,17 @@ from gradpath.interpreter import assignment, builtins, calls, classes, expressio
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Cancelled, Exhausted
 from gradpath.interpreter.defining import call_class
+from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.filling import fill, fillers
 from gradpath.interpreter.lasting import forget_what_others_set, is_left_to_it, leaves_gradients, leaves_graph
-from gradpath.interpreter.machine import Library, Machine, Raised
+from gradpath.interpreter.machine import Library, Machine
 from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mutated, Trace
-from gradpath.interpreter.values import (
-    UNDEFINED,
-    Arguments,
-    Class,
-    Descriptor,
-    Instance,
-    Object,
-    Value,
-)
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Descriptor, Instance, Object, Value
 from gradpath.source.nodes import is_generator, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, replace
 

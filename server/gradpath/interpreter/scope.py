@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Value
 from gradpath.support.fast_dataclasses import dataclass, field
 
@@ -147,3 +148,14 @@ class Frame:
         finally:
             if waits in self.catchers:
                 self.catchers.remove(waits)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A summary of a loop's run: how many unsteady events came before it, and the statements of each iteration.
+
+    If its iterations differ it is -1 and empty, and equals no other.
+    """
+
+    unsteady: int
+    statements: frozenset[ast.AST]

@@ -12,24 +12,19 @@ from gradpath.interpreter import classes, loops, matching
 from gradpath.interpreter.assignment import assign, augmented, delete
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Exhausted
-from gradpath.interpreter.containers import Iteration, iterate
 from gradpath.interpreter.defining import define
 from gradpath.interpreter.doubt import survive
+from gradpath.interpreter.endings import BREAK, CONTINUE, Raised, Returned, Signal, Steps
 from gradpath.interpreter.exceptions import run_assert, run_raise, run_try
 from gradpath.interpreter.expressions import evaluate, make_function, settled
 from gradpath.interpreter.idle import leaves, likely_and_idle, speaks_of_gradients
-from gradpath.interpreter.machine import BREAK, CONTINUE, Machine, Raised, Returned, Signal, Steps
+from gradpath.interpreter.iteration import Iteration, iterate
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.modules import Module
 from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.trace import Discarded
 from gradpath.interpreter.unbound import ANY_NAME
-from gradpath.interpreter.values import (
-    Arguments,
-    Function,
-    Object,
-    Unknown,
-    Value,
-)
+from gradpath.interpreter.values import Arguments, Function, Object, Unknown, Value
 from gradpath.source.nodes import noted
 
 

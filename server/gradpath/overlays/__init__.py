@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from gradpath.autograd.backward import backward
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
-from gradpath.interpreter.containers import Container, Iteration, List
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.entered import Entered
+from gradpath.interpreter.iteration import Container, Iteration
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict

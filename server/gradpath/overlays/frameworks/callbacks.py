@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.interpreter.containers import Container
+from gradpath.interpreter.iteration import Container
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Function, Instance, Value
 from gradpath.source.nodes import nodes, noted

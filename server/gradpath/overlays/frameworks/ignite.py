@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradpath.interpreter.classes import innermost
-from gradpath.interpreter.containers import iterate
+from gradpath.interpreter.iteration import iterate
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Value
 from gradpath.overlays.frameworks import engines

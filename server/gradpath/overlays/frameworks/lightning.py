@@ -12,8 +12,9 @@ import itertools
 from collections.abc import Iterator
 
 from gradpath.interpreter.classes import innermost
-from gradpath.interpreter.containers import List, iterate
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.entered import Entered
+from gradpath.interpreter.iteration import iterate
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradpath.interpreter.containers import Container, List, any_of, is_slender, sample, sequence
+from gradpath.interpreter.containers import List, any_of, is_slender
+from gradpath.interpreter.iteration import Container, sample, sequence
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gradpath.interpreter.classes import Context, context
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.endings import Raised
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, NativeFunction, Value
 from gradpath.overlays.namespace import Names
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gradpath.interpreter.classes import Context
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.endings import Raised
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Class, Instance, Unknown, Value
 
 

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 
 from gradpath.interpreter.bounds import ITEMS
-from gradpath.interpreter.containers import Iteration, List, iterate, metered, sample, sequence
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import Iteration, iterate, metered, sample, sequence
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import add
 from gradpath.interpreter.values import CONSTANTS, Arguments, NativeFunction, Value, identity

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.interpreter.classes import Context
-from gradpath.interpreter.containers import List, sample, sequence
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import sample, sequence
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict

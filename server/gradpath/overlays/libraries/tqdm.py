@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gradpath.interpreter.containers import gone_through, iterate
+from gradpath.interpreter.iteration import gone_through, iterate
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Value
 from gradpath.overlays.namespace import Names

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from gradpath.autograd.provenance import OBSERVED, Presumption
 from gradpath.autograd.tensor import UNSEEN, Node, Tensor
-from gradpath.interpreter.containers import Iteration, List
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site

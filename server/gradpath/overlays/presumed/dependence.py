@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.containers import Container
+from gradpath.interpreter.iteration import Container
 from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item

@@ -11,7 +11,8 @@ from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call, Item
 from gradpath.interpreter.values import Unknown, Value
-from gradpath.overlays.presumed import conditions, presumptions
+from gradpath.overlays.presumed import conditions
+from gradpath.overlays.presumed.asked import has_graph
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 
 _SEVERAL = frozenset({"chunk", "hsplit", "tensor_split", "unbind", "vsplit"})
@@ -28,7 +29,7 @@ def write(machine: Machine, unknown: Unknown, written: Iterable[Value], how: Cal
             pass
         case _:
             return NotImplemented
-    if not machine.autograd.grad_enabled or not presumptions.has_graph(machine, written):
+    if not machine.autograd.grad_enabled or not has_graph(machine, written):
         return NotImplemented
     base = machine.autograd.tensor(dtype=None)
     piece = wrap(machine.autograd.view(base, f"torch.{name}", multiple=True))

@@ -1,8 +1,8 @@
 """The presumptions about unknown values: one table, each row with its reason.
 
-The kinds of results, items and attributes, and what a call does to gradients, are rows: the first of its
-table that matches decides. On which conditions gradients run on through a call, `conditions.py` says; whose
-weights an optimizer has, `owners.py`. The rest is done where the thing is used:
+The kinds of results, items and attributes are rows: the first of its table that matches decides. What a call does to
+gradients, `effects.py` says; on which conditions they run on through it, `conditions.py`; whose weights an optimizer
+has, `owners.py`. The rest is done where the thing is used:
 
 | unknown thing | presumed | because |
 |---|---|---|
@@ -39,19 +39,16 @@ weights an optimizer has, `owners.py`. The rest is done where the thing is used:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeVar
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Call, Parameter
+from gradpath.interpreter.origins import Attribute, Parameter
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.presumed import clearing, conditions, frozen, targets, weights
-from gradpath.overlays.presumed.asked import Asked
-from gradpath.overlays.presumed.asked import has_graph as has_graph
-from gradpath.overlays.presumed.asked import is_open as is_open
+from gradpath.overlays.presumed.asked import Asked, has_graph, is_open
 from gradpath.overlays.presumed.conditions import Condition
 from gradpath.overlays.presumed.presumed_tensors import is_made_as_tensor, is_of_frozen
 from gradpath.overlays.presumed.roles import role_of, role_of_name
@@ -374,119 +371,13 @@ ATTRIBUTES: tuple[Row, ...] = (
 """The kinds of attributes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """Whether a call that is not seen may clear gradients, or step, where `match` says yes; `case` as in `Row`."""
-
-    id: str
-    match: Callable[[Asked], bool]
-    clears: bool
-    because: str
-    case: str
-
-
-def _is_harmless(asked: Asked) -> bool:
-    owner = asked.unknown.owner
-    return owner is not None and clearing.is_engine(owner) and asked.unknown.name in clearing.HARMLESS
-
-
-def _is_called_for_it(asked: Asked) -> bool:
-    owner = asked.unknown.owner
-    if asked.unknown.name == "zero_" and owner is not None and isinstance(owner.origin, Call):
-        return False  # What a call gives is new, such as `weight.new(3)`.
-    return clearing.clears(clearing.dotted_name(asked.unknown).rpartition(".")[2])
-
-
-def _is_given(asked: Asked) -> bool:
-    if asked.unknown.owner is not None or asked.role or asked.arguments.all():
-        return False
-    return clearing.is_result(asked.unknown.origin)
-
-
-EFFECTS: tuple[Effect, ...] = (
-    Effect(
-        "harmless method of an engine",
-        _is_harmless,
-        False,
-        "engines and scalers clip, scale and save, whatever they are handed",
-        "presumptions/effects.md#an-engine-that-clips",
-    ),
-    Effect(
-        "called a computation",
-        lambda asked: clearing.only_computes(clearing.dotted_name(asked.unknown)),
-        False,
-        "what computes a loss, validates, saves, logs or averages is handed a model for no more than that",
-        "presumptions/effects.md#called-a-computation",
-    ),
-    Effect(
-        "handed a model or an optimizer",
-        lambda asked: any(map(clearing.has_state, asked.arguments.all())),
-        True,
-        "helpers do",
-        "presumptions/effects.md#handed-an-optimizer",
-    ),
-    Effect(
-        "called for clearing",
-        _is_called_for_it,
-        True,
-        "that is what the name is for",
-        "presumptions/effects.md#called-for-clearing",
-    ),
-    Effect(
-        "own method",
-        lambda asked: clearing.is_own(asked.unknown.origin) and not asked.role,
-        True,
-        "a method of `self` reaches all that `self` has",
-        "presumptions/effects.md#a-method-that-a-base-class-gives",
-    ),
-    Effect(
-        "given function",
-        _is_given,
-        True,
-        "whoever calls without an argument what another call gave, does so for its effect",
-        "presumptions/effects.md#given-by-another-call",
-    ),
-    Effect(
-        "optimizer that is asked",
-        lambda asked: asked.unknown.name in clearing.ASKING,
-        False,
-        "what an optimizer is asked for changes nothing",
-        "presumptions/effects.md#an-optimizer-that-is-asked-for-its-state",
-    ),
-    Effect(
-        "method of an optimizer",
-        lambda asked: role_of(asked.unknown.owner) == "optimizer",
-        True,
-        "optimizers of a program's own have methods of their own for it",
-        "presumptions/effects.md#a-method-of-an-optimizer",
-    ),
-    Effect(
-        "model that trains itself",
-        lambda asked: role_of(asked.unknown.owner) == "model" and clearing.trains(asked.unknown.name),
-        True,
-        "what else is asked of a model within a step is no business of its gradients",
-        "presumptions/effects.md#a-method-by-which-a-model-gets-ready",
-    ),
-)
-"""The effects of calls on gradients; none where no row matches."""
-
-
-_Row = TypeVar("_Row", Row, Effect)
-
-
-def _first(rows: Iterable[_Row], asked: Asked) -> _Row | None:
+def _first(rows: Iterable[Row], asked: Asked) -> Row | None:
     return next((row for row in rows if row.match(asked)), None)
 
 
 def of_call(machine: Machine, callee: Unknown, arguments: Arguments) -> Row | None:
     """The row for the result of a call."""
     return _first(CALLS, Asked(machine, callee, arguments))
-
-
-def may_clear(machine: Machine, callee: Unknown, arguments: Arguments) -> bool:
-    """True if an unknown callee could clear gradients, or step."""
-    effect = _first(EFFECTS, Asked(machine, callee, arguments))
-    return effect is not None and effect.clears
 
 
 def of_item(machine: Machine, unknown: Unknown, index: Value) -> Row | None:

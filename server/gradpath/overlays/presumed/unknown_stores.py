@@ -12,7 +12,8 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Item, Parameter
 from gradpath.interpreter.trace import Cleared, Lent, OptionSet
 from gradpath.interpreter.values import Unknown, Value, identity, is_data
-from gradpath.overlays.presumed import conditions, frozen, presumptions, weights
+from gradpath.overlays.presumed import conditions, frozen, weights
+from gradpath.overlays.presumed.asked import has_graph, is_open
 from gradpath.overlays.presumed.presumed_tensors import is_computed, presume_tensor, require
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch import state_dicts
@@ -90,7 +91,7 @@ def fill(machine: Machine, holder: Unknown, value: Value) -> None:
 
     A part that is asked for again is another value than before.
     """
-    if is_data(value) or not (presumptions.is_open(value) or presumptions.has_graph(machine, (value,))):
+    if is_data(value) or not (is_open(value) or has_graph(machine, (value,))):
         return
     around = {each.number: each for each in _holders(holder)}
     opened = [each for each in around.values() if not each.is_data and each.kind is not Kind.ANYTHING]

@@ -29,6 +29,7 @@ from gradpath.overlays.frameworks.callbacks import hand_over
 from gradpath.overlays.presumed import (
     branches,
     conditions,
+    effects,
     frozen,
     kept_lists,
     pieces,
@@ -39,6 +40,7 @@ from gradpath.overlays.presumed import (
     weights,
 )
 from gradpath.overlays.presumed.absences import note_handed
+from gradpath.overlays.presumed.asked import has_graph, is_open
 from gradpath.overlays.presumed.clearing import ASKING, OVERWRITING, dotted_name, is_gradient, only_computes
 from gradpath.overlays.presumed.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed.presumed_tensors import (
@@ -181,7 +183,7 @@ def _may_get_graph(method: Unknown, arguments: Arguments) -> bool:
     """True if data may have a graph after a method of it: it is made a leaf, or something unseen is written into it."""
     if method.name == "requires_grad_":
         return True
-    return method.name.endswith("_") and any(map(presumptions.is_open, arguments.all()))
+    return method.name.endswith("_") and any(map(is_open, arguments.all()))
 
 
 def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
@@ -389,7 +391,7 @@ def _change_owner(machine: Machine, unknown: Unknown, owner: Unknown, arguments:
 
 def _change_gradients(machine: Machine, unknown: Unknown, arguments: Arguments, *, data: bool) -> None:
     """The effect of a call on gradients: it may clear them, or lend them to unseen code."""
-    if not data and presumptions.may_clear(machine, unknown, arguments):
+    if not data and effects.may_clear(machine, unknown, arguments):
         weights.clear(machine)
         given = _in_hands(unknown, arguments)
         machine.emit(Lent(dotted_name(unknown), machine.site(), given or (), free=given is None))
@@ -412,7 +414,7 @@ def _settle(machine: Machine, unknown: Unknown, arguments: Arguments, made: Unkn
     elif made.is_data:
         made.kind = Kind.PLAIN
     switches = not made.is_data and not machine.autograd.grad_enabled and not machine.autograd.inference
-    if switches and (made.kind is Kind.CUT or presumptions.has_graph(machine, arguments.all())):
+    if switches and (made.kind is Kind.CUT or has_graph(machine, arguments.all())):
         machine.autograd.kept_off = conditions.GRADIENTS_OFF.of(conditions.callee(made))
     if made.kind is Kind.CUT and machine.autograd.inference:
         presume_tensor(machine, made)  # While the block lasts that marks it.

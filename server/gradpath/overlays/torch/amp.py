@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradpath.autograd.ops import find_op
+from gradpath.autograd.ops import op_of
 from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
@@ -80,10 +80,8 @@ def scaled(machine: Machine, value: Value) -> Value:
         return tuple(scaled(machine, part) for part in parts)
     if not isinstance(value, (TensorValue, Unknown)):
         return value
-    op = find_op("torch.mul")
-    assert op is not None
     factor = machine.autograd.tensor(shape=())
-    return call_operation(machine, op, Arguments([value, wrap(factor)]))
+    return call_operation(machine, op_of("torch.mul"), Arguments([value, wrap(factor)]))
 
 
 def _scale(machine: Machine, arguments: Arguments) -> Value:

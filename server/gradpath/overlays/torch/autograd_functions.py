@@ -9,8 +9,9 @@ from gradpath.autograd import backward as engine
 from gradpath.autograd.tensor import CHECKPOINT, Node, Saved, Tensor
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.kinds import Kind
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import conditions, weights

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from gradpath.autograd.layout import Order
-from gradpath.autograd.ops import find_op
+from gradpath.autograd.ops import op_of
 from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
@@ -66,8 +66,7 @@ def converted(
         return wrap(
             machine.autograd.presumed([tensor], name=f"torch.Tensor.{name}")
         )  # Itself, or a copy without a graph.
-    op = find_op("torch.clone")
-    assert op is not None
+    op = op_of("torch.clone")
     made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": value})
     if isinstance(made, TensorValue):
         made.tensor.dtype = None if any_dtype else dtype or tensor.dtype
@@ -89,8 +88,7 @@ def _is_temporary(machine: Machine, tensor: Tensor) -> bool:
 
 
 def _cut(machine: Machine, tensor: Tensor, name: str, dtype: str) -> Value:
-    op = find_op("torch.zeros_like")
-    assert op is not None
+    op = op_of("torch.zeros_like")
     made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": wrap(tensor)})
     if isinstance(made, TensorValue):
         made.tensor.dtype = dtype
@@ -120,8 +118,7 @@ def _to(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
                 moved = True
                 any_dtype = value.tensor.dtype == "bool" and not _DEVICE.search(each.name or each.label)
     if arguments.keywords.get("copy") is True:
-        op = find_op("torch.clone")
-        assert op is not None
+        op = op_of("torch.clone")
         return run_operation(machine, "torch.Tensor.to", op, {"input": value})
     return converted(machine, value, "to", dtype, moved, any_dtype=any_dtype, elsewhere=elsewhere)
 
@@ -147,8 +144,7 @@ def _cpu(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 def _contiguous(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     if value.tensor.contiguous is not False:
         return value if value.tensor.contiguous else converted(machine, value, "contiguous", None, True)
-    op = find_op("torch.clone")
-    assert op is not None
+    op = op_of("torch.clone")
     made = run_operation(machine, "torch.Tensor.contiguous", op, {"input": value})
     if isinstance(made, TensorValue):
         made.tensor.layout = Order.ROWS

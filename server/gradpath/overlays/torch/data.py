@@ -9,10 +9,12 @@ from itertools import islice
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.tensor import MANY, Tensor
-from gradpath.interpreter.containers import Container, List, iterate
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.endings import Raised
+from gradpath.interpreter.iteration import Container, iterate
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.loops import COUNTED
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Object, Unknown, Value

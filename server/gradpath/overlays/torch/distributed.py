@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import CHECKPOINT, PRESUMED, BackwardCall, Node, Tensor
 from gradpath.interpreter.classes import Context
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.endings import Raised
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.ownership import Wrapped
 from gradpath.interpreter.trace import BackwardRan, Event
 from gradpath.interpreter.values import Arguments, Class, Instance, NativeFunction, Value

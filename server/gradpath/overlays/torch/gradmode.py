@@ -6,18 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.interpreter.classes import Context
-from gradpath.interpreter.containers import Iteration
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.endings import Raised
+from gradpath.interpreter.iteration import Iteration
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.trace import Switched
-from gradpath.interpreter.values import (
-    UNDEFINED,
-    Arguments,
-    Class,
-    Function,
-    NativeFunction,
-    Object,
-    Value,
-)
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, NativeFunction, Object, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed.places import place_of
 from gradpath.source.nodes import nodes

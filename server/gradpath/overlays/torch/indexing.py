@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradpath.autograd.layout import Order
-from gradpath.autograd.ops import find_op
+from gradpath.autograd.ops import find_op, op_of
 from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.sizes import indices
@@ -67,8 +67,7 @@ def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
     if kind in ("int", "slice", "none", "ellipsis", "tuple_basic"):
         return _view(machine, value, key)
     indices = [part for part in (key if isinstance(key, tuple) else (key,)) if isinstance(part, (TensorValue, List))]
-    op = find_op(f"getitem:{kind}")
-    assert op is not None
+    op = op_of(f"getitem:{kind}")
     tensors = [part for part in indices if isinstance(part, TensorValue)]
     index: Value = tuple(tensors) if len(tensors) > 1 else tensors[0] if tensors else key
     made_value = run_operation(machine, "index", op, {"self": value, "index": index})
@@ -99,8 +98,7 @@ def set_item(machine: Machine, value: TensorValue, key: Value, new: Value) -> No
         )  # PyTorch writes the tensor itself then (python_variable_indexing.cpp).
         write(machine, value if whole else _view(machine, value, key), new)
         return
-    op = find_op(f"setitem:{kind}")
-    assert op is not None
+    op = op_of(f"setitem:{kind}")
     parts = key if isinstance(key, tuple) else (key,)
     tensors = tuple(part for part in parts if isinstance(part, TensorValue))
     index: Value = tensors if len(tensors) != 1 else tensors[0]

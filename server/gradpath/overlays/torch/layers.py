@@ -9,7 +9,8 @@ from gradpath.autograd import ops
 from gradpath.autograd.ops import Certainty, ModuleSpec, find_module
 from gradpath.autograd.sizes import evaluated
 from gradpath.autograd.tensor import Shape, Tensor
-from gradpath.interpreter.containers import List, sample
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.trace import Applied

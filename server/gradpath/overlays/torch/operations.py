@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gradpath.autograd import ops
-from gradpath.autograd.ops import Behaviour, ModuleSpec, Op, Parameter
+from gradpath.autograd import inplace, ops
+from gradpath.autograd.behaviour import Behaviour, Structure
+from gradpath.autograd.ops import ModuleSpec, Op, Parameter
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.containers import COPIED, Container, List, sample
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import COPIED, Container, sample
 from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -123,7 +125,7 @@ def run_behaviour(
         behaviour = replace(behaviour, saves={}, holds=frozenset())
     if behaviour.inplace is not None and inputs.get(behaviour.inplace):
         if f"same:{behaviour.inplace}" in behaviour.outputs[0].alias:
-            written = machine.autograd.write(name, behaviour, behaviour.inplace, inputs)
+            written = inplace.write(machine.autograd, name, behaviour, behaviour.inplace, inputs)
             if isinstance(spec, Op):
                 resize(spec, written, inputs, arguments)
             return wrap(written)
@@ -228,7 +230,7 @@ def _parts(
 
 
 def _returned(
-    machine: Machine, behaviour: Behaviour, structure: ops.Structure, values: Sequence[Value], *, top: bool = False
+    machine: Machine, behaviour: Behaviour, structure: Structure, values: Sequence[Value], *, top: bool = False
 ) -> Value:
     match structure:
         case None:

@@ -9,7 +9,8 @@ from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.provenance import PROVED, Presumption
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.containers import List, iterate, sample
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import iterate, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Computed, Copy

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradpath.autograd.ops import find_op
+from gradpath.autograd.ops import op_of
 from gradpath.interpreter.classes import Context
-from gradpath.interpreter.machine import Machine, Raised
+from gradpath.interpreter.endings import Raised
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.nn import MODULE, ModuleInstance
@@ -52,9 +53,7 @@ def _product(machine: Machine, holder: ModuleInstance, original: str, norms: Seq
 
 
 def _operated(machine: Machine, name: str, *values: Value) -> Value:
-    op = find_op(name)
-    assert op is not None
-    return call_operation(machine, op, Arguments(list(values)))
+    return call_operation(machine, op_of(name), Arguments(list(values)))
 
 
 def _itself(module: ModuleInstance, _name: str) -> ModuleInstance:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gradpath.autograd.behaviour import Behaviour
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.layout import Layout, Order, steps_of
-from gradpath.autograd.ops import Behaviour, ModuleSpec, Op
+from gradpath.autograd.ops import ModuleSpec, Op
 from gradpath.autograd.provenance import OBSERVED, Presumption, Provenance
 from gradpath.autograd.shapes import promote
 from gradpath.autograd.sizes import RULES, UNSURE, Given, is_unreduced, keeps_samples, size, sizes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradpath.autograd.ops import find_op
+from gradpath.autograd.ops import op_of
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, NativeFunction, Value
 from gradpath.overlays.namespace import Names
@@ -13,9 +13,7 @@ from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 
 def _product(name: str) -> NativeFunction:
     def call(machine: Machine, arguments: Arguments) -> Value:
-        op = find_op("torch.mm")
-        assert op is not None
-        return call_operation(machine, op, arguments)
+        return call_operation(machine, op_of("torch.mm"), arguments)
 
     return NativeFunction(name, call)
 

@@ -1,4 +1,4 @@
-"""Tensors in Python code: attributes, methods, operators, indexing. The op table does the rest."""
+"""The attributes and methods of tensors that are more than an operation of the table."""
 
 from __future__ import annotations
 
@@ -6,29 +6,27 @@ from collections.abc import Callable, Iterator
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.layout import Order
-from gradpath.autograd.ops import find_op
+from gradpath.autograd.ops import find_op, op_of
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List
-from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.trace import GradientAbsent
-from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value
-from gradpath.overlays.presumed import conditions, missed_flags, targets
+from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
+from gradpath.overlays.presumed import conditions, missed_flags
 from gradpath.overlays.presumed.absences import is_absent
-from gradpath.overlays.presumed.presumed_tensors import presume_tensor
 from gradpath.overlays.torch import conversions
 from gradpath.overlays.torch.backward_calls import backward
 from gradpath.overlays.torch.hooks import register_hook, register_post_hook
 from gradpath.overlays.torch.indexing import get_item, set_item
 from gradpath.overlays.torch.operations import call_operation
+from gradpath.overlays.torch.tensor_operators import Operators
 from gradpath.overlays.torch.tensor_value import (
     Device,
     DType,
     Size,
-    TensorNumber,
     TensorValue,
     number_from,
     row_of,
@@ -185,9 +183,7 @@ def _view(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
         made = wrap(machine.autograd.view(value.tensor, "torch.Tensor.view"))
         made.tensor.dtype = dtype.name
         return made
-    op = find_op("torch.Tensor.view")
-    assert op is not None
-    return call_operation(machine, op, arguments.shifted(value))
+    return call_operation(machine, op_of("torch.Tensor.view"), arguments.shifted(value))
 
 
 def _flag(name: str) -> Callable[[Machine, TensorValue], Value]:
@@ -221,9 +217,7 @@ def _fill(name: str) -> Method:
     """`fill_(number)` and `zero_()`, after which all elements are one number."""
 
     def method(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
-        op = find_op(f"torch.Tensor.{name}")
-        assert op is not None
-        result = call_operation(machine, op, arguments.shifted(value))
+        result = call_operation(machine, op_of(f"torch.Tensor.{name}"), arguments.shifted(value))
         value.fill(machine, 0 if name == "zero_" else arguments.get(0, "value", None))
         return result
 
@@ -300,39 +294,8 @@ _METHODS: dict[str, Method] = {
     **conversions.METHODS,
 }
 
-_OPERATORS = {
-    "add": "torch.add",
-    "sub": "torch.sub",
-    "mul": "torch.mul",
-    "truediv": "torch.div",
-    "floordiv": "torch.floor_divide",
-    "mod": "torch.remainder",
-    "pow": "torch.pow",
-    "matmul": "torch.matmul",
-    "and": "torch.bitwise_and",
-    "or": "torch.bitwise_or",
-    "xor": "torch.bitwise_xor",
-    "lshift": "torch.bitwise_left_shift",
-    "rshift": "torch.bitwise_right_shift",
-}
 
-_INPLACE = {
-    "add": "torch.Tensor.add_",
-    "sub": "torch.Tensor.sub_",
-    "mul": "torch.Tensor.mul_",
-    "truediv": "torch.Tensor.div_",
-    "floordiv": "torch.Tensor.floor_divide_",
-    "mod": "torch.Tensor.remainder_",
-    "pow": "torch.Tensor.pow_",
-    "and": "torch.Tensor.bitwise_and_",
-    "or": "torch.Tensor.bitwise_or_",
-    "xor": "torch.Tensor.bitwise_xor_",
-}
-
-_COMMUTES = frozenset({"add", "mul", "and", "or", "xor"})
-
-
-class Methods:
+class Methods(Operators):
     """The tensor protocol over the op table."""
 
     def knows(self, name: str) -> bool:
@@ -365,93 +328,6 @@ class Methods:
                 missed_flags.on_tensor(machine, value.tensor, name, new)
                 value.attributes[name] = new
 
-    def binary(self, machine: Machine, value: TensorValue, operator: str, other: Value, reflected: bool) -> Value:
-        if isinstance(other, (str, bytes)):
-            if operator == "mod" or (operator == "add" and reflected):
-                return machine.unknown("text", None, (value,), data=True)
-            raise machine.error("TypeError", "unsupported operand type(s)", (value, other))
-        if other is ...:
-            raise machine.error("TypeError", "unsupported operand type(s)", other)
-        if other is None:
-            raise machine.error(
-                "TypeError", f"unsupported operand type(s) for {operator}: 'Tensor' and 'NoneType'", other
-            )
-        if isinstance(other, Object) and not isinstance(other, (TensorValue, Unknown, TensorNumber)):
-            return NotImplemented
-        return self._arithmetic(machine, value, operator, other, reflected)
-
-    def _arithmetic(self, machine: Machine, value: TensorValue, operator: str, other: Value, reflected: bool) -> Value:
-        if operator == "sub" or (operator == "truediv" and not reflected):
-            targets.presume(machine, "" if operator == "sub" else operator, {"input": value, "target": other})
-        if isinstance(other, Unknown) and may_be_tensor(other):
-            presume_tensor(machine, other)
-        if reflected and not isinstance(other, (TensorValue, Unknown)):
-            return self._reflected(machine, value, operator, other)
-        op = find_op(_OPERATORS[operator])
-        assert op is not None
-        left, right = (other, value) if reflected else (value, other)
-        if isinstance(right, TensorNumber):
-            right = 0.5
-        if isinstance(left, TensorNumber):
-            left = 0.5
-        return call_operation(machine, op, Arguments([left, right]))
-
-    def _reflected(self, machine: Machine, value: TensorValue, operator: str, other: Value) -> Value:
-        number = 0.5 if isinstance(other, TensorNumber) else other
-        if operator in _COMMUTES:
-            op = find_op(_OPERATORS[operator])
-        elif operator == "sub":
-            op = find_op("torch.rsub")
-        elif operator == "truediv":
-            return self._arithmetic(machine, self._reciprocal(machine, value), "mul", number, False)
-        else:
-            op = find_op(_OPERATORS[operator])
-            assert op is not None
-            return call_operation(machine, op, Arguments([number, value]))
-        assert op is not None
-        return call_operation(machine, op, Arguments([value, number]))
-
-    def _reciprocal(self, machine: Machine, value: TensorValue) -> TensorValue:
-        op = find_op("torch.reciprocal")
-        assert op is not None
-        made = call_operation(machine, op, Arguments([value]))
-        assert isinstance(made, TensorValue)
-        return made
-
-    def inplace(self, machine: Machine, value: TensorValue, operator: str, other: Value) -> Value:
-        name = _INPLACE.get(operator)
-        if name is None:
-            return NotImplemented
-        if other is None:
-            raise machine.error(
-                "TypeError", f"unsupported operand type(s) for {operator}: 'Tensor' and 'NoneType'", other
-            )
-        op = find_op(name)
-        assert op is not None
-        if isinstance(other, TensorNumber):
-            other = 0.5
-        if isinstance(other, Unknown) and may_be_tensor(other):
-            presume_tensor(machine, other)
-        return call_operation(machine, op, Arguments([value, other]))
-
-    def unary(self, machine: Machine, value: TensorValue, operator: str) -> Value:
-        names = {"neg": "torch.neg", "invert": "torch.bitwise_not", "abs": "torch.abs", "round": "torch.round"}
-        name = names.get(operator)
-        if name is None:
-            return value
-        op = find_op(name)
-        assert op is not None
-        return call_operation(machine, op, Arguments([value]))
-
-    def compare(self, machine: Machine, value: TensorValue, operator: str, other: Value) -> Value:
-        if other is None or isinstance(other, str):
-            return operator == "ne"
-        op = find_op(f"torch.{operator}")
-        assert op is not None
-        if isinstance(other, (TensorNumber, Unknown)):
-            other = 0.5
-        return call_operation(machine, op, Arguments([value, other]))
-
     def item(self, machine: Machine, value: TensorValue, key: Value) -> Value:
         return get_item(machine, value, key)
 
@@ -471,11 +347,6 @@ class Methods:
 def unbound(machine: Machine, value: TensorValue, count: int) -> list[Value]:
     """The rows of a tensor as views."""
     return [wrap(row_of(machine, value.tensor)) for _ in range(count)]
-
-
-def may_be_tensor(unknown: Unknown) -> bool:
-    """True if an unknown operand is worth presuming a tensor: one that came from a call, item or parameter."""
-    return unknown.kind is not Kind.ANYTHING or isinstance(unknown.tensor, TensorValue)
 
 
 TensorValue.protocol = Methods()

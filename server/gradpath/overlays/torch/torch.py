@@ -12,7 +12,8 @@ from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.sizes.steps import expanded, pointwise
 from gradpath.autograd.tensor import Cut, Shape
 from gradpath.interpreter.builtin_types import TypeClass
-from gradpath.interpreter.containers import List, is_slender, sequence
+from gradpath.interpreter.containers import List, is_slender
+from gradpath.interpreter.iteration import sequence
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, is_data

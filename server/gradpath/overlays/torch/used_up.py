@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gradpath.interpreter.containers import Iteration, List
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call
 from gradpath.interpreter.trace import Site

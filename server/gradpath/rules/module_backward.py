@@ -49,7 +49,7 @@ def _file_of(source: Source, method: Definition) -> tuple[str, ast.Module]:
 def _forward_of(tree: ast.Module, owner: ast.ClassDef) -> Definition | None:
     """The `forward` of a class that is a plain module: frameworks call methods of theirs."""
     classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
-    line = [owner]
+    line, is_module = [owner], False
     for each in line:
         for base in each.bases:
             name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
@@ -57,7 +57,9 @@ def _forward_of(tree: ast.Module, owner: ast.ClassDef) -> Definition | None:
                 line.append(classes[name])
             elif name != "Module" or not _is_of_torch(tree, base):
                 return None
-    methods = (each for cls in line for each in cls.body if isinstance(each, Definition))
+            else:
+                is_module = True
+    methods = (each for cls in line if is_module for each in cls.body if isinstance(each, Definition))
     return next((each for each in methods if each.name == "forward"), None)
 
 

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.autograd.errors import AutogradError, FaultKind
-from gradpath.autograd.provenance import OPEN, PROVED, Presumption
+from gradpath.autograd.provenance import OPEN, PROVED, Presumption, shown
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 
 Grounds = tuple[Presumption, ...]
@@ -57,22 +57,29 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
     return tuple(dict.fromkeys(found))
 
 
-def of_way(starts: Iterable[Node], target: Node) -> Grounds:
-    """The presumptions under which gradients run from `starts` to `target`, on the way with the fewest of them."""
+def of_way(starts: Sequence[Node], target: Node) -> Grounds:
+    """The presumptions under which gradients run from `starts` to `target`, on the way with the fewest of them.
+
+    Where there is only one way from the root to unseen code, the backward itself shows that a graph goes on through it.
+    """
     tickets = itertools.count()
-    queue: list[tuple[int, int, Node, Grounds]] = [(0, next(tickets), start, ()) for start in starts]
+    queue: list[tuple[int, int, Node, Grounds, bool]] = [
+        (0, next(tickets), start, (), len(starts) == 1) for start in starts
+    ]
     seen: set[Node] = set()
     while queue:
-        _, _, node, grounds = heapq.heappop(queue)
+        _, _, node, grounds, only = heapq.heappop(queue)
         if node is target:
             return grounds
         if node in seen:
             continue
         seen.add(node)
-        here = grounds if node.onward is None or node.onward in grounds else (*grounds, node.onward)
+        onward = node.onward if node.onward is None or not only else shown(node.onward)
+        here = grounds if onward is None or onward in grounds else (*grounds, onward)
         for edge in node.edges:
             if edge not in seen:
-                heapq.heappush(queue, (len(here), next(tickets), edge, here))
+                alone = only and onward is None and len(node.edges) == 1
+                heapq.heappush(queue, (len(here), next(tickets), edge, here, alone))
     return ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from functools import lru_cache
 
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -21,6 +22,16 @@ class Presumption:
     condition: str
     brief: str
     doubt: int
+
+
+SHOWN = "shown"
+"""The row of a presumption that a backward bears out: what it says fails only where the callee has its own graph."""
+
+
+@lru_cache(256)
+def shown(presumption: Presumption) -> Presumption:
+    """The same presumption of a callee after a backward through nothing but its result."""
+    return Presumption(SHOWN, presumption.condition, presumption.brief, min(presumption.doubt, 2))
 
 
 class Settled(Enum):

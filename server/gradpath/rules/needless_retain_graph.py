@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from gradpath.autograd.tensor import PRESUMED, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.graphs import nodes_of, reach
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.syntax import call_of
+from gradpath.findings.syntax import call_of, function_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import BackwardRan, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Calls that retain, and of whose nodes none is ever executed again, whenever the call runs."""
-    if not is_whole(trace) or not isinstance(trace.entry, ast.Module):
+    if not is_whole(trace):
         return
     for run in {run.site.node: run for run in reversed(trace.of(BackwardRan))}.values():
         call = call_of(trace, run.site.node)
@@ -30,7 +32,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _is_needed(trace: Trace, node: ast.AST) -> bool:
     """True if the graph that a call goes back through may be gone back through again."""
     runs = trace.of(BackwardRan)
-    return any(run.site.node is node and not _is_last(run, runs[index + 1 :]) for index, run in enumerate(runs))
+    return any(run.site.node is node and not _is_last(trace, run, runs[index + 1 :]) for index, run in enumerate(runs))
 
 
 def _denied(trace: Trace, report: Report) -> bool:
@@ -48,15 +50,52 @@ def _retaining(call: ast.Call) -> ast.keyword | None:
     return None
 
 
-def _is_last(run: BackwardRan, later: list[BackwardRan]) -> bool:
+def _is_last(trace: Trace, run: BackwardRan, later: Sequence[BackwardRan]) -> bool:
     """True if no later call goes back through the graph of this one's roots; false where that is not sure.
 
     A call that stops at its inputs frees nothing before them; where that part is used later, it is not told apart.
     """
-    graph = [node for node in reach(nodes_of(run.call.roots)) if node.accumulates is None]
-    if run.call.create_graph or any(node.is_open or node.name == "call" for node in graph):
+    nodes = reach(nodes_of(run.call.roots))
+    graph = {node for node in nodes if node.accumulates is None}
+    if run.call.create_graph or any(node.is_open for node in graph):
         return False
-    return all(node not in graph for each in later for node in each.executed)
+    seen = isinstance(trace.entry, ast.Module) and not any(node.name == PRESUMED for node in graph)
+    leaves = [node.accumulates for node in nodes if node.accumulates is not None]
+    return (seen or _are_stepped(trace, run, leaves)) and not any(
+        node in graph for each in later for node in each.executed
+    )
+
+
+def _are_stepped(trace: Trace, run: BackwardRan, leaves: Sequence[Tensor]) -> bool:
+    """True if the leaves of a graph are stepped later on, after which no unseen code can go back through it.
+
+    An optimizer that is not seen is made for what the function trains.
+    """
+    events = trace.events
+    later = [each for each in events[events.index(run) + 1 :] if isinstance(each, Stepped)]
+    stepped = {id(tensor) for each in later for tensor in (*each.parameters, *each.unseen)}
+    own = all(id(leaf) in stepped for leaf in leaves) or any(not each.known and not each.unseen for each in later)
+    return bool(leaves) and own and not _is_handed_on(trace, run, later[-1].site)
+
+
+def _is_handed_on(trace: Trace, run: BackwardRan, step: Site) -> bool:
+    """True if something is called between a backward and a step with a tensor whose graph the backward went through."""
+    nodes = set(run.executed)
+    names = {each.name for each in trace.of(Bound) if each.tensor is not None and each.tensor.node in nodes}
+    function = function_of(trace, run.site.node)
+    between = [
+        each
+        for each in trace.visits
+        if isinstance(each, ast.stmt)
+        and run.site.line < each.lineno < step.line
+        and function_of(trace, each) is function
+    ]
+    return any(
+        isinstance(given, ast.Name) and given.id in names
+        for each in between
+        for call in contents(each).calls
+        for given in call.args
+    )
 
 
 def _report(source: Source, run: BackwardRan, call: ast.Call, keyword: ast.keyword) -> Report:

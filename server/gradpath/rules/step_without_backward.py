@@ -49,7 +49,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if all(id(tensor) in told for step in same for tensor in (*step.parameters, *step.unseen)):
             continue
         never = (seen or all(map(_takes_none, same))) and all(_never(flow, step) for step in same)
-        missed = (never and _is_missed(trace, same)) or _trains_copies(trace, flow, same)
+        missed = (never and _is_missed(trace, same)) or _trains_copies(trace, flow, same) or _is_only_named(trace, same)
         if missed and not any(rewrappings(trace)):
             yield _report(trace, source, same[-1], _late_backward(trace, same[-1]))
 
@@ -95,6 +95,11 @@ def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:
     return any(loop in loops for event in trace.of(BackwardRan) for loop, _ in event.site.loops) or any(
         id(tensor) in stepped for event in trace.of(Built) for tensors in event.inputs.values() for tensor in tensors
     )
+
+
+def _is_only_named(trace: Trace, steps: Sequence[Stepped]) -> bool:
+    """True if a function names `loss.backward` without a call, and nothing that is run goes back through anything."""
+    return not trace.of(BackwardRan) and any(_uncalled(trace, step) for step in steps)
 
 
 def _trains_copies(trace: Trace, flow: Sequence[Entry], steps: Sequence[Stepped]) -> bool:
@@ -224,15 +229,22 @@ def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> I
 
 
 def _called(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:
-    """`loss.backward` without parentheses names the method and does not call it."""
+    document = source.document(step.site)
+    for named in _uncalled(trace, step):
+        end = document.range_of(named).end
+        repair = Repair(Way.CALL_IT, text=f"{source.short(step.site, named)}()")
+        yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),))
+
+
+def _uncalled(trace: Trace, step: Stepped) -> list[ast.Attribute]:
+    """The statements of its function that name a method and do not call it: `loss.backward` without parentheses."""
     function = function_of(trace, step.site.node)
-    for statement in trace.visits:
-        match statement:
-            case ast.Expr(value=ast.Attribute(attr="backward") as named) if function_of(trace, statement) is function:
-                document = source.document(step.site)
-                end = document.range_of(named).end
-                repair = Repair(Way.CALL_IT, text=f"{source.short(step.site, named)}()")
-                yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),))
+    return [
+        named
+        for statement in trace.visits
+        for named in ([statement.value] if isinstance(statement, ast.Expr) else ())
+        if isinstance(named, ast.Attribute) and named.attr == "backward" and function_of(trace, statement) is function
+    ]
 
 
 def _added(trace: Trace, source: Source, step: Stepped, other: Site) -> Iterator[Fix]:

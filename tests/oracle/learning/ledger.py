@@ -162,8 +162,8 @@ def _word(text: str, truth: Truth) -> Word:
 def _left_out(trace: Trace, source: Source) -> set[Tensor]:
     """The parameters that reports of `untrained-parameter` are about."""
     held = {tensor for given in trace.of(Given) for tensor in given.parameters}
-    causes = [each.cause for each in untrained(trace, source)]
-    return {tensor for each in causes if not isinstance(each, Given) for tensor in each.tensors} - held
+    lacking = [each.lacking for each in untrained(trace, source)]
+    return {tensor for each in lacking for tensor in each.tensors} - held
 
 
 def _events(trace: Trace, names: dict[int, str]) -> list[Ran | Step]:

@@ -9,29 +9,19 @@ from functools import partial
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
-from gradpath.findings.report import Source
+from gradpath.findings.report import Source, Step
+from gradpath.findings.stories import target_of
+from gradpath.fixes.untrained_fixes import given_too
+from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientAbsent, Named, Site, Stepped, Trace
 from gradpath.rules.loops.never_stepped import looks_at_gradients
+from gradpath.rules.ownership.lacking import Lacking, Words
 from gradpath.source.document import Document
 from gradpath.source.index import inside
 from gradpath.source.parse import parse
-from gradpath.support.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Free:
-    """A leaf that a program has made to learn it, and the variable that it was bound to."""
-
-    tensors: tuple[Tensor, ...]
-    bound: Bound
-
-    @property
-    def site(self) -> Site:
-        """Where the variable was bound."""
-        return self.bound.site
-
-
-def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Free]:
+def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """The leaves that outlive the steps, and whose gradients nothing but a backward of a loss has to do with.
 
     An input of which a gradient is wanted is none: it is asked for, or a layer works on it.
@@ -55,7 +45,22 @@ def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Free]:
             and not _is_state(trace, names)
             and not any(_is_listed(source.document(each.site), each.name) for each in names)
         ):
-            yield Free((leaf,), names[0])
+            in_module = isinstance(trace.entry, ast.Module)
+            yield Lacking(
+                (leaf,), names[0].site, trace.of(Given), partial(_is_leaf, trace, names[0]), repeated=in_module
+            )
+
+
+def _is_leaf(trace: Trace, bound: Bound, source: Source, given: Given) -> Words:
+    name = target_of(source, bound)
+    return Words(
+        f"`{name}` is never trained: no optimizer holds it",
+        (Step(bound.site, "a leaf that no optimizer is given"), Step(given.site, "takes others")),
+        f"give the optimizer `{name}` as well",
+        given_too(trace, source, given, bound.site, name, is_leaf=True),
+        arrives="gives it a gradient",
+        last="leaves it as it is",
+    )
 
 
 def _is_state(trace: Trace, names: Sequence[Bound]) -> bool:

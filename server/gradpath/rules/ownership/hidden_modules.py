@@ -11,7 +11,7 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import ancestry, function_of
 from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import Built, Named, Site, Stepped, Trace
-from gradpath.rules.ownership.left_out import touched
+from gradpath.rules.ownership.lacking import touched
 from gradpath.source.index import contents, inside
 from gradpath.source.parse import parse
 from gradpath.support.lazy_regex import regex

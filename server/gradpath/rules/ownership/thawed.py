@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
+from functools import partial
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.parameters import ways_of
+from gradpath.findings.parameters import groups_of, ways_of
+from gradpath.findings.report import Source, Step
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Flagged, Named, Site, Trace
-from gradpath.support.fast_dataclasses import dataclass
+from gradpath.rules.ownership.lacking import Lacking, Words
 
 
-@dataclass(frozen=True, slots=True)
-class Thawed:
-    """Parameters that were `frozen` when an optimizer was `given` others, and were thawed at `site`."""
-
-    tensors: tuple[Tensor, ...]
-    site: Site
-    frozen: Site
-    given: Given
-
-
-def thawed(trace: Trace) -> Iterator[Thawed]:
+def thawed(trace: Trace, held: Set[int]) -> Iterator[Lacking]:
     """Parameters that were thawed after an optimizer of a module was made, even if an optimizer gets them later."""
     frozen: dict[int, Flagged] = {}
     left: dict[int, Given] = {}
-    found: dict[ast.AST, tuple[Thawed, list[Tensor]]] = {}
+    found: dict[ast.AST, tuple[Given, Site, Site, list[Tensor]]] = {}
     of_modules = {each for event in trace.of(Named) for each in ways_of(event)}
     for event in trace.among(Flagged, Given):
         match event:
@@ -40,11 +32,27 @@ def thawed(trace: Trace) -> Iterator[Thawed]:
                     before, given = frozen.get(id(whole)), left.get(id(whole))
                 if before is not None and given is not None:
                     site, freezing = _apart(event.site, before.site)
-                    found.setdefault(site.node, (Thawed((), site, freezing, given), []))[1].append(tensor)
+                    found.setdefault(site.node, (given, site, freezing, []))[3].append(tensor)
             case _:
                 pass
-    for first, tensors in found.values():
-        yield Thawed(tuple(tensors), first.site, first.frozen, first.given)
+    for given, site, freezing, tensors in found.values():
+        missing = tuple(each for each in tensors if id(each) not in held)
+        yield Lacking(missing, site, [given], partial(_was_frozen, trace, missing, site, freezing))
+
+
+def _was_frozen(
+    trace: Trace, missing: Sequence[Tensor], thawing: Site, freezing: Site, source: Source, given: Given
+) -> Words:
+    name = groups_of(trace, source, missing)[0].name
+    return Words(
+        f"`{name}` is never trained: its optimizer was made without it, while it was frozen",
+        (
+            Step(freezing, "no longer requires gradients"),
+            Step(given.site, "takes other parameters"),
+            Step(thawing, "requires gradients again, and the optimizer does not know"),
+        ),
+        "give it to the optimizer with `add_param_group` here, or from the start",
+    )
 
 
 def _apart(thawing: Site, freezing: Site) -> tuple[Site, Site]:

@@ -1,0 +1,100 @@
+"""Optimizers of the one module, where another is trained that took its place: a copy, or the next in a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from functools import partial
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.parameters import ways_of
+from gradpath.findings.report import Source, Step
+from gradpath.findings.stories import target_of
+from gradpath.fixes.untrained_fixes import of_original
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import BackwardRan, GradientSet, Named, Site, Stepped, Trace
+from gradpath.rules.loops.never_stepped import looks_at_gradients
+from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers
+
+
+def rebound(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
+    """Variables of trained modules that are bound to other modules, such as a copy of the best one.
+
+    No optimizer holds a parameter of the new one, and all of it was made after the optimizer of the old one.
+    """
+    strange = {id(tensor): tensor for tensor in reached_strangers(trace, held)}
+    owners: dict[int, Given] = {}
+    before: dict[tuple[str, object], Named] = {}
+    for event in trace.among(Given, Named):
+        if isinstance(event, Given):
+            owners |= dict.fromkeys(map(id, event.parameters), event)
+        elif isinstance(event, Named):
+            key = event.name, event.site.caller
+            old, before[key] = before.get(key), event
+            given = None if old is None else next((owners[each] for each in ways_of(old) if each in owners), None)
+            tensors = tuple(strange[each] for each in ways_of(event) if each in strange)
+            if given is not None and tensors and held.isdisjoint(ways_of(event)):
+                yield Lacking(tensors, event.site, [given], partial(_takes_the_name, event))
+
+
+def _takes_the_name(bound: Named, source: Source, given: Given) -> Words:
+    name = target_of(source, bound)
+    return Words(
+        f"`{name}` is never trained from here on: its optimizer has the parameters of the old one",
+        (Step(given.site, "takes the parameters of the old one"), Step(bound.site, "another module, of the same name")),
+        f"make the optimizer again, or load the values: `{name}.load_state_dict(...)`",
+        arrives="gives it gradients",
+    )
+
+
+def copied(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
+    """The copies of trained modules that no optimizer has, and that are never trained together with the original.
+
+    The gradients of a copy that is compared with its original are of no use, and those that are read may be handed on.
+    """
+    copies = [leaf for leaf in reached_strangers(trace, held) if leaf.copied is not None]
+    if not copies or looks_at_gradients(trace) or trace.of(GradientSet):
+        return
+    together = [set(map(id, reached_leaves(run))) for run in trace.of(BackwardRan)]
+    owners = {id(each): given for given in trace.of(Given) for each in given.parameters}
+    found: dict[int, tuple[Given, Site, list[Tensor]]] = {}
+    for leaf in copies:
+        given = owners.get(id(leaf.copied))
+        if given is None or not isinstance(leaf.origin, Site):
+            continue
+        if not any({id(leaf), id(leaf.copied)} <= reached for reached in together):
+            found.setdefault(id(leaf.origin.node), (given, leaf.origin, []))[2].append(leaf)
+    for given, site, tensors in found.values():
+        yield Lacking(tuple(tensors), site, [given], partial(_is_a_copy, site))
+
+
+def _is_a_copy(site: Site, source: Source, given: Given) -> Words:
+    return Words(
+        f"`{source.short(site)}` is never trained: its optimizer has the parameters of the original",
+        (Step(given.site, "takes the parameters of the original"), Step(site, "copies it")),
+        "make an optimizer for the copy",
+        arrives="gives the copy gradients",
+        last="leaves the copy as it is",
+    )
+
+
+def of_copies(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
+    """What gets the gradients in place of a copy whose parameters an optimizer was given."""
+    leaves = [leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run)]
+    reached = set(map(id, leaves))
+    for given in trace.of(Given):
+        moves = any(step.updated for step in trace.of(Stepped) if step.optimizer is given.optimizer)
+        if given.copied and not moves and reached.isdisjoint(map(id, given.parameters)):
+            others = tuple(leaf for leaf in leaves if leaf.is_parameter and id(leaf) not in held)
+            yield Lacking(others, given.site, [given], partial(_has_the_copy, trace))
+
+
+def _has_the_copy(trace: Trace, source: Source, given: Given) -> Words:
+    return Words(
+        f"`{source.short(given.site, limit=40)}` trains nothing: it has the parameters of a copy",
+        (Step(given.site, "takes the parameters of a copy"),),
+        "give the optimizer the parameters of the model that is trained",
+        of_original(trace, source, given),
+        "gives others gradients",
+        "finds no gradient",
+    )

@@ -1,0 +1,91 @@
+"""Two optimizers that were given the parameters of the same module, while another module has none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Set
+from functools import partial
+from itertools import combinations
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.parameters import groups_of
+from gradpath.findings.report import Source, Step
+from gradpath.findings.syntax import call_of
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import BackwardRan, Stepped, Trace
+from gradpath.rules.ownership.lacking import Lacking, Words, strangers
+
+
+def given_twice(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
+    """What gets gradients and has no optimizer, where one has all parameters of what another one trains."""
+    for first, second in doubled(trace):
+        strange = tuple(strangers(trace, held))
+        if strange:
+            yield Lacking(strange, second.site, [second], partial(_have_the_same, trace, first, strange), idle=True)
+
+
+def _have_the_same(trace: Trace, first: Given, missing: tuple[Tensor, ...], source: Source, given: Given) -> Words:
+    name = groups_of(trace, source, missing)[0].name
+    return Words(
+        f"`{name}` is never trained: two optimizers have the same parameters",
+        (Step(first.site, "takes the parameters"), Step(given.site, "takes the same parameters again")),
+        f"give the second one the parameters of `{name}`",
+    )
+
+
+def doubled(trace: Trace) -> list[tuple[Given, Given]]:
+    """The pairs of optimizers that were given the `parameters()` of the same module, and are used side by side.
+
+    The first may have more of them, if the backwards before the steps of the second give it nothing.
+    """
+    last = {id(given.optimizer): (given, _what_is_given(trace, given)) for given in trace.of(Given)}
+    pairs = combinations([(given, own) for given, own in last.values()], 2)
+    return [
+        (one, two)
+        for (one, own), (two, same) in pairs
+        if same and _steps_after(trace, one, two) and not _made_for_others(trace, one, two)
+        if own == same or (same <= frozenset(map(id, one.models or one.parameters)) and _gets_nothing(trace, two))
+    ]
+
+
+def _gets_nothing(trace: Trace, given: Given) -> bool:
+    """True if no backward right before a step of an optimizer gives a gradient to what it has."""
+    reached: set[int] = set()
+    for event in trace.among(BackwardRan, Stepped):
+        match event:
+            case BackwardRan():
+                reached = set(map(id, reached_leaves(event)))
+            case Stepped() if event.optimizer is given.optimizer:
+                if not reached.isdisjoint(map(id, (*event.parameters, *event.unseen))):
+                    return False
+            case _:
+                pass
+    return True
+
+
+def _made_for_others(trace: Trace, one: Given, two: Given) -> bool:
+    """True if a function that makes optimizers was called for different things, which may share what is known."""
+    if one.site.node is not two.site.node:
+        return False
+    frames = zip(one.site.frames(), two.site.frames(), strict=False)
+    apart = next((pair for pair in frames if pair[0].node is not pair[1].node), ())
+    calls = (call_of(trace, each.node) for each in apart)
+    written = {tuple(map(ast.dump, call.args)) for call in calls if call is not None}
+    return len(written) > 1
+
+
+def _what_is_given(trace: Trace, given: Given) -> frozenset[int]:
+    """The parameters of an optimizer that got `parameters()` of one module, and nothing else."""
+    match call_of(trace, given.site.node):
+        case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters")), *_]) if given.known:
+            return frozenset(map(id, given.models or given.parameters))
+        case _:
+            return frozenset()
+
+
+def _steps_after(trace: Trace, first: Given, second: Given) -> bool:
+    """True if the first of two optimizers is still used when the second is there."""
+    events = trace.among(Given, Stepped)
+    made = next(place for place, event in enumerate(events) if event is second)
+    return any(isinstance(event, Stepped) and event.optimizer is first.optimizer for event in events[made:])

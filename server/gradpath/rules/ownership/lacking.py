@@ -1,0 +1,83 @@
+"""Parameters that get gradients and that no optimizer holds: what is known of them, whatever the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence, Set
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.report import Source, Step
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import BackwardRan, Flagged, Mutated, Replaced, Site, Trace
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A reason in words: the headline, the steps before the gradients arrive, and the way out."""
+
+    headline: str
+    steps: tuple[Step, ...]
+    help: str
+    fixes: Iterable[Fix] = ()
+    arrives: str = "gives them gradients"
+    last: str = "leaves them as they are"
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """Parameters that came to be at `site`, and that one of the `optimizers` should hold and does not.
+
+    `worded` words the reason, for the optimizer that steps without them. With `repeated` only steps in loops count: one
+    step may be to show something. With `idle` a step outside of loops counts even if it moves nothing. `about` are the
+    names that the report is about, where a statement binds several.
+    """
+
+    tensors: tuple[Tensor, ...]
+    site: Site
+    optimizers: Sequence[Given]
+    worded: Callable[[Source, Given], Words]
+    repeated: bool = False
+    idle: bool = False
+    about: tuple[str, ...] = ()
+
+
+def strangers(trace: Trace, held: Set[int]) -> list[Tensor]:
+    """The parameters that get gradients, that no optimizer holds, and that only an initializer has written."""
+    return reached_strangers(trace, held | touched(trace))
+
+
+def reached_strangers(trace: Trace, kept: Set[int]) -> list[Tensor]:
+    """The parameters that get gradients, those that are `kept` left out."""
+    found = {id(leaf): leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
+    return [leaf for number, leaf in found.items() if leaf.is_parameter and number not in kept]
+
+
+def is_of_layer(tensor: Tensor) -> bool:
+    """True if a parameter is one of a built-in layer."""
+    return tensor.operation == "parameter"
+
+
+def touched(trace: Trace) -> frozenset[int]:
+    """The tensors whose values or flags the program has set, by identity: through `.data` and `.detach()`, too."""
+    return trace.once(_touched)
+
+
+def _touched(trace: Trace) -> frozenset[int]:
+    found: set[int] = set()
+    for event in trace.among(Flagged, Mutated, Replaced):
+        match event:
+            case Mutated(tensor=tensor, write=write):
+                if not write.operation.startswith(_INITIALISING):
+                    found.add(id(tensor))
+                    if tensor.cut is not None and tensor.cut.source is not None:
+                        found.add(id(tensor.cut.source))
+            case Flagged(tensor=tensor) | Replaced(tensor=tensor):
+                found.add(id(tensor))
+            case _:
+                pass
+    return frozenset(found)
+
+
+_INITIALISING = ("torch.nn.init.", "reset_parameters")

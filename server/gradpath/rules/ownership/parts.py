@@ -1,0 +1,182 @@
+"""Parts of a model that its optimizer cannot get: they come later, or `parameters()` does not know them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Set
+from functools import partial
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.report import Source, Step
+from gradpath.findings.syntax import ancestry, statement_of
+from gradpath.fixes.untrained_fixes import built_later, registered
+from gradpath.interpreter.ownership import Attached, Given, Overlooked
+from gradpath.interpreter.trace import BackwardRan, Bound, Site, Trace
+from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, strangers, touched
+from gradpath.source.index import has_several
+from gradpath.support.fast_dataclasses import replace
+
+
+def attached(trace: Trace, held: Set[int]) -> Iterator[Lacking]:
+    """The parts that a model got after an optimizer had been made for it."""
+    made: list[Given] = []
+    for event in trace.among(Given, Attached):
+        if isinstance(event, Given):
+            made.append(event)
+        elif isinstance(event, Attached):
+            missing = tuple(each for each in event.tensors if id(each) not in held)
+            owners = [given for given in made if _is_for(given, event)]
+            yield Lacking(missing, place_of(trace, event), owners[:1], partial(_comes_later, trace, event))
+
+
+def _comes_later(trace: Trace, event: Attached, source: Source, given: Given) -> Words:
+    place = place_of(trace, event)
+    return Words(
+        f"{_never(source, event.site)}: its optimizer was made before it",
+        (_takes(given), Step(place, "new parameters, which the optimizer does not know")),
+        "make the optimizer when the model is complete",
+        built_later(trace, source, given, place),
+    )
+
+
+def _never(source: Source, site: Site) -> str:
+    return f"`{source.short(site, limit=40)}` is never trained"
+
+
+def _takes(given: Given) -> Step:
+    return Step(given.site, "takes the parameters that the model has now")
+
+
+def place_of(trace: Trace, event: Attached | Overlooked) -> Site:
+    """The statement that put something into a module."""
+    statement = statement_of(trace, event.site.node)
+    simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
+    return replace(event.site, node=statement) if simple and statement is not None else event.site
+
+
+def _is_for(given: Given, event: Attached) -> bool:
+    """True if an optimizer was made for the model, or the part of it, that has got new parameters."""
+    if any(model is holder for model in given.models for holder in event.holders):
+        return True
+    own = set(map(id, event.beside))
+    return bool(own & set(map(id, given.parameters)))
+
+
+def in_plain_containers(trace: Trace, held: Set[int]) -> Iterator[Lacking]:
+    """The parameters that `parameters()` left out, with the optimizers that got its result, or nothing known."""
+    for event in trace.of(Overlooked):
+        if not _is_hidden(trace, event):
+            own = set(map(id, event.found))
+            makers = trace.of(Given)
+            owners = [given for given in makers if not own or own & set(map(id, given.parameters))]
+            owners = owners or [given for given in makers if not given.parameters]
+            missing = tuple(each for each in event.tensors if id(each) not in held)
+            yield Lacking(missing, place_of(trace, event), owners[:1], partial(_is_in_container, trace, event))
+
+
+def _is_in_container(trace: Trace, event: Overlooked, source: Source, given: Given) -> Words:
+    plain = f"a plain {event.kind}: `parameters()` finds nothing in it"
+    return Words(
+        f"{_never(source, event.site)}: `parameters()` does not look into a plain {event.kind}",
+        (Step(place_of(trace, event), plain), Step(given.site, "takes what `parameters()` returns")),
+        "hold them in an `nn.ModuleList` or the like",
+        registered(trace, source, event),
+    )
+
+
+def _is_hidden(trace: Trace, event: Overlooked) -> bool:
+    """True if a module is the only item of a container, `self.teacher = [teacher]`, to hide it from `parameters()`.
+
+    Not if the class adds others to the container, or iterates over it.
+    """
+    match statement_of(trace, event.site.node):
+        case ast.Assign(
+            targets=[ast.Attribute(attr=name)],
+            value=ast.List(elts=[one]) | ast.Tuple(elts=[one]) | ast.Dict(values=[one]),
+        ):
+            owner = next((each for each in ancestry(trace, event.site.node) if isinstance(each, ast.ClassDef)), None)
+            return not isinstance(one, ast.Starred) and not (owner is not None and has_several(owner, name))
+        case _:
+            return False
+
+
+def unregistered(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
+    """The tensors that a module keeps as attributes: `self.scale = torch.ones(1, requires_grad=True)`."""
+    kept = held | touched(trace)
+    reached = {id(leaf): leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
+    names = {id(event.tensor): event for event in trace.of(Bound) if event.tensor is not None}
+    for number, leaf in reached.items():
+        made = None if number in kept or is_of_layer(leaf) else _constructed(trace, leaf)
+        if made is None:
+            continue
+        own = None if leaf.is_parameter else names.get(number)
+        bound = own or next((names[each] for each in names if _is_moved(names[each], leaf)), None)
+        if bound is None or not isinstance(leaf.origin, Site) or bound.site.caller is not leaf.origin.caller:
+            continue
+        for given in trace.of(Given):
+            if any(_constructed(trace, each) is made for each in given.parameters):
+                yield Lacking((leaf,), bound.site, [given], partial(_is_plain_tensor, bound))
+                break
+
+
+def _is_plain_tensor(bound: Bound, source: Source, given: Given) -> Words:
+    name = source.short(bound.site, limit=30)
+    tensor = Step(bound.site, "a tensor, which the module does not register")
+    return Words(
+        f"`{bound.name}` is never trained: `parameters()` returns `nn.Parameter`s only",
+        (tensor, Step(given.site, "takes what `parameters()` returns")),
+        f"make it an `nn.Parameter`, as the last thing that is done to it: `{name} = nn.Parameter(...)`",
+        arrives="gives it gradients",
+    )
+
+
+def _is_moved(bound: Bound, leaf: Tensor) -> bool:
+    """True if a variable was bound to what a leaf became on another device, or in another type."""
+    return bound.tensor is not None and len(bound.tensor.maker) == 1 and bound.tensor.maker[0] is leaf
+
+
+def _constructed(trace: Trace, tensor: Tensor) -> Site | None:
+    """The call of the class with a `forward` whose `__init__` has made a tensor, or the layer that it is of."""
+    made = tensor.origin
+    frames = made.frames() if isinstance(made, Site) else ()
+    for frame in frames:
+        around = [each for each in ancestry(trace, frame.node) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
+        match around:
+            case [*_, ast.ClassDef(body=body), ast.FunctionDef(name="__init__")]:
+                methods = (each.name for each in body if isinstance(each, ast.FunctionDef))
+                return frame.caller if "forward" in methods else None
+            case _:
+                pass
+    return None
+
+
+def remade(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
+    """The built-in layers that are made in a `forward` and get gradients there."""
+    found: dict[ast.AST, tuple[Site, list[Tensor]]] = {}
+    for tensor in strangers(trace, held):
+        site = tensor.origin
+        if isinstance(site, Site) and is_of_layer(tensor):
+            inside = next((frame for frame in site.frames() if _is_in_forward(trace, frame)), None)
+            if inside is not None:
+                found.setdefault(inside.node, (inside, []))[1].append(tensor)
+    for site, tensors in found.values():
+        yield Lacking(tuple(tensors), site, trace.of(Given), partial(_is_made_again, site))
+
+
+def _is_made_again(site: Site, source: Source, given: Given) -> Words:
+    return Words(
+        f"{_never(source, site)}: each forward makes another one",
+        (_takes(given), Step(site, "new parameters")),
+        "make it once, in `__init__`, as an attribute of the module",
+    )
+
+
+def _is_in_forward(trace: Trace, site: Site) -> bool:
+    """True if a place is in the `forward` of a class, in the body itself."""
+    around = [each for each in ancestry(trace, site.node) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
+    match around:
+        case [*_, ast.ClassDef(), ast.FunctionDef(name="forward")]:
+            return True
+        case _:
+            return False

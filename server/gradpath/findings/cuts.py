@@ -54,7 +54,7 @@ def cause_of(trace: Trace, root: Tensor, *, rewrapped: bool = False) -> Cause:
             late = next((event for event in reversed(trace.of(Flagged)) if event.tensor is tensor), None)
             if late is not None and late.value:
                 return Cause("late", late.site, tensor)
-    return frozen_behind(trace, root) or _rebuilt(root) or Cause("plain", None, root)
+    return frozen_upstream(trace, root) or _rebuilt(root) or Cause("plain", None, root)
 
 
 def _rebuilt(root: Tensor) -> Cause | None:
@@ -66,7 +66,7 @@ def _rebuilt(root: Tensor) -> Cause | None:
     return Cause("numpy", site, first[0]) if isinstance(site, Site) else None
 
 
-def frozen_behind(trace: Trace, root: Tensor) -> Cause | None:
+def frozen_upstream(trace: Trace, root: Tensor) -> Cause | None:
     """The last place where something that `root` was computed from was frozen."""
     frozen = {id(each) for each in (root, *root.ancestors()) if not each.requires_grad}
     for event in reversed(trace.events):

@@ -159,10 +159,10 @@ def _gradients_read(trace: Trace) -> dict[ast.AST, ast.Attribute | None]:
 
 def _is_gradient(tensor: Tensor) -> bool:
     """True if a tensor is a gradient, or `.data` or a view of one."""
-    return _gradient_behind(tensor).operation == "gradient"
+    return _gradient_of(tensor).operation == "gradient"
 
 
-def _gradient_behind(tensor: Tensor) -> Tensor:
+def _gradient_of(tensor: Tensor) -> Tensor:
     seen = 0
     while tensor.operation != "gradient" and len(tensor.maker) == 1 and seen < 4:
         tensor, seen = tensor.maker[0], seen + 1

@@ -18,7 +18,7 @@ _ARITHMETIC = frozenset({"add", "addcdiv", "addcmul", "clamp", "div", "lerp", "m
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 
-def rebound_behind(trace: Trace, source: Source, root: Tensor) -> tuple[Bound, Tensor] | None:
+def rebound_upstream(trace: Trace, source: Source, root: Tensor) -> tuple[Bound, Tensor] | None:
     """Why `root` has no graph, where a leaf was rebound: the assignment, and what it put in the leaf's place."""
     for tensor in (root, *root.ancestors()):
         found = rebinding_of(trace, source, tensor) if tensor.node is None else None

@@ -49,7 +49,7 @@ class Case:
     @property
     def is_updated(self) -> bool:
         """True if the parameters that the later call trains may have changed: by a step, or by a write as in SAM."""
-        behind = {leaf.storage for leaf in leaves(nodes_of(self.call.roots))} if self.call is not None else set()
+        upstream = {leaf.storage for leaf in leaves(nodes_of(self.call.roots))} if self.call is not None else set()
         for event in since(self.trace, self.earlier):
             match event:
                 case Stepped():
@@ -59,7 +59,7 @@ class Case:
                 case Mutated(tensor=tensor) | Replaced(tensor=tensor):
                     cut = tensor.cut if tensor.cut is not None and tensor.cut.how == "data" else None
                     whole = tensor if cut is None or cut.source is None else cut.source
-                    if whole.storage in behind:
+                    if whole.storage in upstream:
                         return True
         return False
 

@@ -184,13 +184,13 @@ def _time(site: Site) -> tuple[int, int, tuple[tuple[int, int], ...]]:
 
 def _is_used_after(trace: Trace, written: Mutated) -> bool:
     """True if something is computed from a value after a write, before a backward."""
-    behind = False
+    written_before = False
     for event in trace.among(Mutated, Built, BackwardRan):
         if event is written:
-            behind = True
-        elif behind and isinstance(event, BackwardRan):
+            written_before = True
+        elif written_before and isinstance(event, BackwardRan):
             return False
-        elif behind and isinstance(event, Built) and any(map(_holds(written.tensor), event.inputs.values())):
+        elif written_before and isinstance(event, Built) and any(map(_holds(written.tensor), event.inputs.values())):
             return True
     return False
 

@@ -24,15 +24,15 @@ def add_keyword(document: Document, call: ast.Call, name: str, value: str) -> Ed
     if last is not None:
         if isinstance(last, ast.GeneratorExp):
             return None
-        end = _behind_parentheses(document, document.range_of(last).end, document.range_of(call).end)
+        end = _after_parentheses(document, document.range_of(last).end, document.range_of(call).end)
         return Edit(document.path, Range(end, end), f", {name}={value}")
     close = document.range_of(call).end
     place = Position(close.line, close.column - 1)
     return Edit(document.path, Range(place, place), f"{name}={value}")
 
 
-def _behind_parentheses(document: Document, end: Position, limit: Position) -> Position:
-    """The place behind the parentheses that may stand around an argument, the call's own left aside."""
+def _after_parentheses(document: Document, end: Position, limit: Position) -> Position:
+    """The place after the parentheses that may stand around an argument, the call's own left aside."""
     text = document.text
     place, stop = document.offset(end), document.offset(limit) - 1
     found = place
@@ -46,15 +46,15 @@ def _behind_parentheses(document: Document, end: Position, limit: Position) -> P
 
 
 def append(document: Document, node: ast.expr, suffix: str) -> tuple[Edit, ...]:
-    """`suffix` (such as `.detach()`) behind an expression, with parentheses where precedence asks for them."""
+    """`suffix` (such as `.detach()`) after an expression, with parentheses where precedence asks for them."""
     place = document.range_of(node)
     if isinstance(node, ATOMS):
         return (Edit(document.path, Range(place.end, place.end), suffix),)
     text = document.text
     start, end = document.offset(place.start), document.offset(place.end)
-    before, behind = text[:start].rstrip(), re.match(r"\s*\)", text[end:])
-    if behind is not None and before.endswith("(") and not re.search(r"[\w\])]\Z", before[:-1].rstrip(" \t")):
-        closed = document.position(end + behind.end())
+    before, closing = text[:start].rstrip(), re.match(r"\s*\)", text[end:])
+    if closing is not None and before.endswith("(") and not re.search(r"[\w\])]\Z", before[:-1].rstrip(" \t")):
+        closed = document.position(end + closing.end())
         return (Edit(document.path, Range(closed, closed), suffix),)
     return (
         Edit(document.path, Range(place.start, place.start), "("),
@@ -63,7 +63,7 @@ def append(document: Document, node: ast.expr, suffix: str) -> tuple[Edit, ...]:
 
 
 def followed(text: str, node: ast.expr, suffix: str) -> str:
-    """The source of an expression with `suffix` behind it, in parentheses where precedence asks for them."""
+    """The source of an expression with `suffix` after it, in parentheses where precedence asks for them."""
     return f"{text}{suffix}" if isinstance(node, ATOMS) else f"({text}){suffix}"
 
 
@@ -78,11 +78,11 @@ def replace(document: Document, node: ast.AST, text: str) -> Edit:
 
 
 def drop_method(document: Document, call: ast.Call) -> Edit | None:
-    """`x.detach()` becomes `x`: the attribute and the call behind it go."""
+    """`x.detach()` becomes `x`: the attribute and the call after it go."""
     if not isinstance(call.func, ast.Attribute):
         return None
     start = document.range_of(call.func.value).end
-    start = _behind_parentheses(document, start, document.range_of(call).end)
+    start = _after_parentheses(document, start, document.range_of(call).end)
     return Edit(document.path, Range(start, document.range_of(call).end), "")
 
 
@@ -103,7 +103,7 @@ def drop_keyword(document: Document, call: ast.Call, name: str) -> Edit | None:
 
 def drop_attribute(document: Document, node: ast.Attribute) -> Edit:
     """`x.data` becomes `x`."""
-    start = _behind_parentheses(document, document.range_of(node.value).end, document.range_of(node).end)
+    start = _after_parentheses(document, document.range_of(node.value).end, document.range_of(node).end)
     return Edit(document.path, Range(start, document.range_of(node).end), "")
 
 
@@ -121,7 +121,7 @@ ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.Lis
 
 
 def stands_alone(document: Document, statement: ast.stmt) -> bool:
-    """Whether a statement has its lines to itself, a comment behind it aside."""
+    """Whether a statement has its lines to itself, a comment after it aside."""
     place = document.range_of(statement)
     first, last = document.line(place.start.line), document.line(place.end.line)
     rest = last[place.end.column - 1 :].strip()
@@ -150,7 +150,7 @@ def delete_statement(document: Document, statement: ast.stmt) -> Edit | None:
 
 
 def delete_but_comment(document: Document, statement: ast.stmt) -> Edit | None:
-    """The same, except that a comment behind the statement stays, on a line of its own."""
+    """The same, except that a comment after the statement stays, on a line of its own."""
     place = document.range_of(statement)
     comment = document.line(place.end.line)[place.end.column - 1 :]
     if not comment.strip() or not stands_alone(document, statement):
@@ -186,7 +186,7 @@ def insert_after(document: Document, statement: ast.stmt, *lines: str) -> Edit |
 
 
 def insert_below(document: Document, statement: ast.stmt, *lines: str) -> Edit | None:
-    """New lines of code behind a statement with blocks of its own, in the indentation of its first line."""
+    """New lines of code after a statement with blocks of its own, in the indentation of its first line."""
     place = document.range_of(statement)
     indent = document.line(place.start.line)[: place.start.column - 1]
     if indent.strip():
@@ -197,7 +197,7 @@ def insert_below(document: Document, statement: ast.stmt, *lines: str) -> Edit |
 
 
 def lines_to_move(document: Document, statement: ast.stmt) -> list[str] | None:
-    """The lines of a statement that stands alone, a comment behind it included, without its own indentation.
+    """The lines of a statement that stands alone, a comment after it included, without its own indentation.
 
     None where a string over several lines is inside, whose text another indentation would change.
     """

@@ -16,7 +16,7 @@ from gradpath.findings.report import Source
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import removed
-from gradpath.fixes.origins import expressions_behind, feeding, given_to, is_read_out
+from gradpath.fixes.origins import defining_expressions, feeding, given_to, is_read_out
 from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
@@ -51,14 +51,14 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     if site is None or not isinstance(site.node, ast.Call) or not is_maker(site.node):
         return
     call, document = site.node, source.document(site)
-    behind = expressions_behind(trace, document, call.args[0])
+    expressions = defining_expressions(trace, document, call.args[0])
     if cause.how in ("numpy", "plain"):
-        yield from _translated(trace, document, call, behind)
+        yield from _translated(trace, document, call, expressions)
         return
     known = {id(read.site.node): read.tensor for read in _reads(trace)}
     reads = {
         each: known.get(id(each))
-        for expression in behind
+        for expression in expressions
         for each in feeding(expression)
         if isinstance(each, ast.Call) and is_read_out(each) and _needs_graph(known.get(id(each)))
     }
@@ -79,19 +79,19 @@ def on_tensors_read(trace: Trace, source: Source, cut: Site, added: Site) -> Ite
     document = source.document(added)
     if not isinstance(added.node, ast.expr):
         return
-    for expression in expressions_behind(trace, document, added.node):
+    for expression in defining_expressions(trace, document, added.node):
         for call in ast.walk(expression):
             match call:
                 case ast.Call(func=ast.Name(id="float"), args=[value]):
-                    behind = expressions_behind(trace, document, value)
-                    if any(holds(each, cut.node) for each in behind):
-                        yield from _translated(trace, document, call, behind)
+                    expressions = defining_expressions(trace, document, value)
+                    if any(holds(each, cut.node) for each in expressions):
+                        yield from _translated(trace, document, call, expressions)
                         return
 
 
-def _translated(trace: Trace, document: Document, call: ast.Call, behind: Sequence[ast.expr]) -> Iterator[Fix]:
+def _translated(trace: Trace, document: Document, call: ast.Call, expressions: Sequence[ast.expr]) -> Iterator[Fix]:
     written = Rewriting(trace, document, "stack")
-    if all(map(written.takes, behind)) and written.arrays and written.takes_from(call):
+    if all(map(written.takes, expressions)) and written.arrays and written.takes_from(call):
         lines = tuple(sorted({each.range.start.line for each in written.changes}))
         repair = Repair(Way.WITH_PYTORCH, lines=lines)
         yield Fix.by(repair, Safety.SAFE, tuple(written.changes), preferred=True, rewrite=True)

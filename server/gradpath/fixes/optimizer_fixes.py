@@ -139,12 +139,12 @@ def _joined(trace: Trace, source: Source, step: Stepped, near: Site | None) -> I
         for tensors in event.inputs.values()
         for each in tensors
     ]
-    behind_it = {id(one) for each in used for one in (each, *each.ancestors())}
+    after_it = {id(one) for each in used for one in (each, *each.ancestors())}
     fixes: dict[int, Fix] = {}
     for event in trace.of(CutOff):
         cause = cause_of_tensor(event.tensor)
         below = any(id(each) in own for each in event.tensor.ancestors())
-        if cause.how not in ("detach", "detach_", "data") or not below or id(event.tensor) not in behind_it:
+        if cause.how not in ("detach", "detach_", "data") or not below or id(event.tensor) not in after_it:
             continue
         found = next(undo(trace, source, cause, near), None)
         if found is not None and cause.site is not None:

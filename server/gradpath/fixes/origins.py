@@ -15,7 +15,7 @@ MOST = 40
 _ADDING = frozenset({"append", "extend", "appendleft", "insert", "add"})
 
 
-def expressions_behind(trace: Trace, document: Document, start: ast.expr) -> list[ast.expr]:
+def defining_expressions(trace: Trace, document: Document, start: ast.expr) -> list[ast.expr]:
     """The expressions of a file that the value of `start` was computed from, itself first.
 
     What a number was read out of (`x` of `x.item()`) is not followed, nor what a function was given.

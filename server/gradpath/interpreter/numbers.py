@@ -106,7 +106,7 @@ DEEP = 40
 class Moment:
     """Which iteration of a loop a late one is: one of `candidates`, the fewer the more the program asks.
 
-    `open` says that the loop has more iterations than these, `asked` that something hung on which one it is.
+    `open` says that the loop has more iterations than these, `asked` that something depended on which one it is.
     """
 
     __slots__ = ("asked", "candidates", "open")

@@ -163,9 +163,9 @@ def _refuted(case: Case, fixes: tuple[Fix, ...]) -> Iterator[Advice]:
 
 def _is_out_of_date(case: Case) -> bool:
     """True if a step has changed parameters that the old graph was computed with."""
-    behind = {id(leaf) for leaf in leaves([case.first])}
+    upstream = {id(leaf) for leaf in leaves([case.first])}
     later = (each for each in case.trace.of(Stepped) if case.number in dict(each.site.loops))
-    return any(id(each) in behind for step in later for each in step.updated)
+    return any(id(each) in upstream for step in later for each in step.updated)
 
 
 RULE = Rule(

@@ -118,14 +118,14 @@ def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bo
             nearest = nearest or what
         if what is Effect.ARRIVES or (nearest is not None and used):
             break
-    behind_it = list(_effects(flow[index + 1 :], clip, seen=seen))
+    after_it = list(_effects(flow[index + 1 :], clip, seen=seen))
     if nearest is not Effect.ARRIVES:
-        if Effect.USED in behind_it:
+        if Effect.USED in after_it:
             return True
-        return False if nearest is Effect.CLEARED and used and not behind_it else None
+        return False if nearest is Effect.CLEARED and used and not after_it else None
     if not used:
         return None
-    return False if not behind_it or behind_it[0] is Effect.CLEARED else None
+    return False if not after_it or after_it[0] is Effect.CLEARED else None
 
 
 def _precedes_own_backward(trace: Trace, clip: Clipped) -> bool:

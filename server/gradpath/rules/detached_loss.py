@@ -11,7 +11,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Reason, Safety
 from gradpath.findings import cuts
 from gradpath.findings.graphs import nodes_of, reach
-from gradpath.findings.rebinding import rebound_behind
+from gradpath.findings.rebinding import rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, name_of
 from gradpath.findings.syntax import call_of, statement_of
@@ -29,14 +29,14 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Calls whose root has no graph; where a leaf was rebound, the fault is `rebound-parameter`."""
     for failure, error in failures(trace, FaultKind.NO_GRAD):
         root = error.tensor
-        if root is None or rebound_behind(trace, source, root) is not None:
+        if root is None or rebound_upstream(trace, source, root) is not None:
             continue
         if cuts.cause_of(trace, root).how == "plain" and not isinstance(trace.entry, ast.Module):
             continue  # What a function is given, or finds on self, is presumed: another caller may give a graph.
         yield _report(trace, source, failure, error, root)
     for failure, error in failures(trace, FaultKind.INPUT_NO_GRAD):
         wanted = error.tensor
-        if wanted is None or rebound_behind(trace, source, wanted) is not None:
+        if wanted is None or rebound_upstream(trace, source, wanted) is not None:
             continue
         cause = cuts.cause_of(trace, wanted)
         made_here = isinstance(trace.entry, ast.Module) and wanted.shape is not None
@@ -123,7 +123,7 @@ def _of_input(trace: Trace, source: Source, failure: Failed, wanted: Tensor, cau
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, root: Tensor) -> Report:
     cause = cuts.cause_of(trace, root)
     if next(requirement.thawed_again(trace, source, failure, root), None) is not None:
-        cause = cuts.frozen_behind(trace, root) or cause
+        cause = cuts.frozen_upstream(trace, root) or cause
     name = _loss(trace, source, failure, root)
     fixes = source.proposed(_fixes(trace, source, cause, failure, root))
     return Report(

@@ -312,8 +312,8 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     runs = trace.of(BackwardRan)
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
-    behind = {id(leaf) for leaf in leaves(nodes_of([term.source]))}
-    return bool((behind & trained) - reached)
+    upstream = {id(leaf) for leaf in leaves(nodes_of([term.source]))}
+    return bool((upstream & trained) - reached)
 
 
 def _is_lost_weight(trace: Trace, term: Tensor, value: Tensor, ran: BackwardRan) -> bool:

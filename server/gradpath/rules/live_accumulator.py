@@ -191,14 +191,14 @@ def _operands(node: ast.expr) -> list[ast.expr]:
 
 def _stands_for(trace: Trace, name: str, near: Site, found: Growing) -> bool:
     """True if the function of `near` bound `name` to the tensor, or to one that it was computed from."""
-    behind = {id(found.tensor), *(id(each) for each in found.tensor.ancestors())}
+    upstream = {id(found.tensor), *(id(each) for each in found.tensor.ancestors())}
     return any(
         isinstance(event, Bound)
         and event.name == name
         and event.site.caller is near.caller
         and event.tensor is not None
         and event.tensor.requires_grad
-        and id(event.tensor) in behind
+        and id(event.tensor) in upstream
         for event in trace.events
     )
 

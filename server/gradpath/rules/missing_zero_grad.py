@@ -133,7 +133,7 @@ def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> I
     if name is None or statement is None:
         return
     line, stepping = f"{name}.zero_grad()", statement_of(trace, step.site.node)
-    if not _is_bound_behind(trace, name.partition(".")[0], statement):
+    if not _is_bound_after(trace, name.partition(".")[0], statement):
         edit = edits.insert_before(source.document(near), statement, line)
         way = Way.CLEAR_BEFORE_BACKWARD
     else:
@@ -183,7 +183,7 @@ def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]
         yield Fix.by(Repair(Way.CLEAR_AFTER_UPDATE, text=lines[0]), Safety.UNSAFE, made)
 
 
-def _is_bound_behind(trace: Trace, name: str, statement: ast.stmt) -> bool:
+def _is_bound_after(trace: Trace, name: str, statement: ast.stmt) -> bool:
     """True if the body of a statement binds a variable, but nowhere before it."""
     function = function_of(trace, statement)
     bound = [

@@ -11,7 +11,7 @@ from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Edit, Fix, Level, Reason, Safety
 from gradpath.findings.cuts import switch_around
-from gradpath.findings.rebinding import lost_updates, rebinding_of, rebound_behind
+from gradpath.findings.rebinding import lost_updates, rebinding_of, rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import following, target_of, with_time
 from gradpath.findings.syntax import statement_of, torch_name
@@ -33,7 +33,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if error is not None and error.kind is FaultKind.OPTIMIZER_NON_LEAF and error.tensor is not None:
             yield _report_non_leaf(trace, source, failure, error.tensor)
             continue
-        found = _behind(trace, source, failure)
+        found = _rebound(trace, source, failure)
         if found is not None:
             yield _report(trace, source, failure, *found)
     for given in trace.of(Given):
@@ -45,13 +45,13 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         yield _report_lost(trace, source, bound, statement)
 
 
-def _behind(trace: Trace, source: Source, failure: Failed) -> tuple[Bound, Tensor] | None:
+def _rebound(trace: Trace, source: Source, failure: Failed) -> tuple[Bound, Tensor] | None:
     """The assignment that caused a failure, and the tensor that it put in the place of a leaf."""
     error = failure.error
     if error is not None:
         if error.tensor is None or error.kind not in (FaultKind.NO_GRAD, FaultKind.INPUT_NO_GRAD):
             return None
-        return rebound_behind(trace, source, error.tensor)
+        return rebound_upstream(trace, source, error.tensor)
     for tensor in _without_gradient(trace, source, failure):
         found = rebinding_of(trace, source, tensor)
         if found is not None:

@@ -293,7 +293,7 @@ def _report_partly(trace: Trace, source: Source, lost: Lost) -> Report:
             Step(lost.step.site, "finds the last share alone"),
         ),
         help="clear the gradients after the step, where several batches make one",
-        fixes=source.proposed(_behind_step(trace, source, lost)),
+        fixes=source.proposed(_after_step(trace, source, lost)),
     )
 
 
@@ -352,10 +352,10 @@ def _fixes(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
         step = statement_of(trace, lost.step.site.node)
         if any(each is step for each in block_of(trace, clear) or ()):
             return  # Else the step waits for more than one backward.
-    yield from _behind_step(trace, source, lost)
+    yield from _after_step(trace, source, lost)
 
 
-def _behind_step(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
+def _after_step(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
     """Move `zero_grad()` after the step of the same function, also if that is nested deeper."""
     clear, step = (statement_of(trace, event.site.node) for event in (lost.cleared, lost.step))
     if not isinstance(clear, ast.Expr) or not isinstance(step, ast.Expr):

@@ -115,10 +115,10 @@ class CellsDocument(Document):
         start, end = self.offset(edit.range.start), self.offset(edit.range.end)
         index = self.index_at(edit.range.start.line)
         cell, source = self.cells[index], self.sources[index]
-        first, behind = self.bounds(index)
+        first, end_of_cell = self.bounds(index)
         length, new = len(cell.text), edit.new_text
         start, end = start - first, end - first
-        if end > behind - first or self.text[start + first : end + first] != (cell.text + "\n\n")[start:end]:
+        if end > end_of_cell - first or self.text[start + first : end + first] != (cell.text + "\n\n")[start:end]:
             return None
         if UNKNOWN in new:
             return None

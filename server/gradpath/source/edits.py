@@ -63,17 +63,17 @@ def place_before(document: Document, edits: Iterable[Edit], after: Document, pla
         for edit in edits
         if edit.path == document.path
     )
-    start = _offset_before(spans, after.offset(place.start), behind=True)
-    end = start if place.start == place.end else _offset_before(spans, after.offset(place.end), behind=False)
+    start = _offset_before(spans, after.offset(place.start), later=True)
+    end = start if place.start == place.end else _offset_before(spans, after.offset(place.end), later=False)
     return None if start is None or end is None else document.range_between(start, end)
 
 
-def _offset_before(spans: Iterable[tuple[int, int, int]], offset: int, *, behind: bool) -> int | None:
-    """The offset before edits; where text was removed, the one after it if `behind`, else the one before."""
+def _offset_before(spans: Iterable[tuple[int, int, int]], offset: int, *, later: bool) -> int | None:
+    """The offset before edits; where text was removed, the one after it if `later`, else the one before."""
     shift = 0
     for start, end, length in spans:
         new = start + shift
-        if offset < new or (offset == new and not behind):
+        if offset < new or (offset == new and not later):
             break
         if offset < new + length:
             return start if offset == new else None

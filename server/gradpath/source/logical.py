@@ -135,11 +135,11 @@ def logical_lines(
     text, line_starts = lines.text, lines.starts
     while (offset := _match_end(_BLANK, text, offset, end)) < end:
         if (plain := _ONE_LINE.match(text, offset, end)) is not None and plain[4]:
-            indentation, word, code, behind = plain.groups()
+            indentation, word, code, ending = plain.groups()
             number = bisect_right(line_starts, offset)
             indent = width(indentation) if "\t" in indentation or "\f" in indentation else len(indentation)
             found.append(LogicalLine(number, number, indent, word, plain.start(3) + len(code.rstrip()) - offset))
-            offset = plain.end() if behind == "\n" else text.find("\n", plain.end()) + 1 or end
+            offset = plain.end() if ending == "\n" else text.find("\n", plain.end()) + 1 or end
             continue
         reader = _Reader(lines, offset, end, starts, hasty=returns >= _MOST_RETURNS)
         statement, offset = reader.read()

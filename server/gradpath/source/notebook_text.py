@@ -180,8 +180,8 @@ def _rewritten(text: str, source: CellSource, new: str) -> str:
         raws += ((text[item.start : item.end], index) for index, item in kept)
         run = source.items[first:last]
         before = run[0].text[: start - run[0].at] if run else ""
-        behind = run[-1].text[end - run[-1].at :] if run else ""
-        raws += ((encoded(line), None) for line in _LINE.findall(before + there + behind))
+        rest = run[-1].text[end - run[-1].at :] if run else ""
+        raws += ((encoded(line), None) for line in _LINE.findall(before + there + rest))
         following = last
     raws += ((text[item.start : item.end], index) for index, item in enumerate(source.items[following:], following))
     return _joined(text, source, raws)

@@ -32,8 +32,8 @@ def hearsay(machine: Machine, unknown: Unknown) -> list[Tensor]:
             values = unknown.sources
     if _collect(machine, values, found, DEEPEST):
         found |= dict.fromkeys(weights.models(machine))
-    behind = [weights.weights_of(machine, model) for model in found]
-    return [machine.autograd.presumed(list(dict.fromkeys(behind)))] if behind else []
+    sources = [weights.weights_of(machine, model) for model in found]
+    return [machine.autograd.presumed(list(dict.fromkeys(sources)))] if sources else []
 
 
 def _collect(machine: Machine, values: Sequence[Value], found: dict[Unknown, None], depth: int) -> bool:

@@ -54,7 +54,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
     match unknown.kind:
         case Kind.PLAIN:
             made = machine.autograd.tensor(dtype=None)
-            made.maker = (*sources, *_data_behind(machine, unknown))
+            made.maker = (*sources, *_data_upstream(machine, unknown))
             made.provenance = unknown.provenance
             made.several = _of_batch(machine, unknown)
             how, live = _way_out(unknown), next((each for each in sources if each.requires_grad), None)
@@ -75,7 +75,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             if whole is not None and isinstance(whole.tensor, TensorValue):
                 made.inference = whole.tensor.tensor.inference  # What was made within the block, and used after it.
             how = "inference_mode" if made.inference else "no_grad"
-            made.maker = (*sources, *weights.behind(machine, unknown))
+            made.maker = (*sources, *weights.upstream(machine, unknown))
             machine.autograd.cut(made, Cut(how, unknown.site, sources[0] if sources else None, "call"))
             return made
         case other:
@@ -137,13 +137,13 @@ def _is_known_data(unknown: Unknown) -> bool:
     return isinstance(unknown.tensor, TensorValue) or bool(_way_out(unknown))
 
 
-def _data_behind(machine: Machine, unknown: Unknown) -> list[Tensor]:
+def _data_upstream(machine: Machine, unknown: Unknown) -> list[Tensor]:
     """The tensors without a graph that data was made of: what a frozen model gave, and its parameters."""
-    behind = frozen.frozen_whole(machine, unknown.origin.of) if isinstance(unknown.origin, Call) else []
+    frozen_weights = frozen.frozen_whole(machine, unknown.origin.of) if isinstance(unknown.origin, Call) else []
     for each in _operands(unknown):
         if isinstance(each, Unknown) and is_of_frozen(machine, each):
-            behind.append(presume_tensor(machine, each).tensor)
-    return behind
+            frozen_weights.append(presume_tensor(machine, each).tensor)
+    return frozen_weights
 
 
 def is_of_frozen(machine: Machine, value: object) -> bool:

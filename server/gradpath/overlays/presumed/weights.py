@@ -184,7 +184,7 @@ def frozen_of(machine: Machine, parameter: Value) -> list[Tensor]:
     return [each for model in models_of_parameter(parameter) for each in of(machine, model) if not each.flag]
 
 
-def behind(machine: Machine, result: Unknown) -> list[Tensor]:
+def upstream(machine: Machine, result: Unknown) -> list[Tensor]:
     """The weights that the value of what a model gave depends on, though it was called while gradients were off."""
     called = machine.remembered.get(("called", result.number))
     if not isinstance(called, _Called):

@@ -162,18 +162,18 @@ def _mixed(machine: Machine, operator: str, other: Value, result: Value) -> Valu
 
 
 def _reads_in(value: Value, depth: int = 10) -> tuple[ReadOut, ...] | None:
-    """The reads behind a number, an array, or all items of a list; None where something else may be behind it too."""
+    """The reads that a number, an array, or all items of a list come from; None where they may have another origin."""
     match value:
         case TensorNumber():
             return (value.read,)
         case tuple() | List():
             return _joined(value if isinstance(value, tuple) else value.items, depth)
         case Unknown():
-            return _reads_behind(value, depth)
+            return _reads_of(value, depth)
     return None if isinstance(value, Object) else ()
 
 
-def _reads_behind(value: Unknown, depth: int) -> tuple[ReadOut, ...] | None:
+def _reads_of(value: Unknown, depth: int) -> tuple[ReadOut, ...] | None:
     of_numpy = isinstance(value.origin, Library) and value.origin.name.startswith("numpy.")
     if of_numpy or is_setting(value) or (isinstance(value.origin, Parameter) and is_number(value)):
         return ()

@@ -87,7 +87,7 @@ def _is_of_judge(
     is cleared unused.
     """
     before = set(stray.executed)
-    if not any(node in before and node.accumulates is None and _is_behind(leaf, node) for node in own.executed):
+    if not any(node in before and node.accumulates is None and _is_upstream(leaf, node) for node in own.executed):
         return False
     events = trace.among(BackwardRan, Stepped)
     between = events[events.index(stray) : events.index(own)]
@@ -156,8 +156,8 @@ def _is_leaf_of(leaf: Tensor, node: Node) -> bool:
 def _judges(leaf: Tensor, stray: BackwardRan, own: BackwardRan, judge: set[int]) -> bool:
     """True if the weights of the judge were used for something else first, and again for the later loss."""
     before = set(stray.executed)
-    anew = any(_uses(node, judge) for node in own.executed if node not in before)
-    return anew and any(_uses(node, judge) and not _is_behind(leaf, node) for node in stray.executed)
+    used_again = any(_uses(node, judge) for node in own.executed if node not in before)
+    return used_again and any(_uses(node, judge) and not _is_upstream(leaf, node) for node in stray.executed)
 
 
 def _uses(node: Node, weights: set[int]) -> bool:
@@ -165,7 +165,7 @@ def _uses(node: Node, weights: set[int]) -> bool:
     return any(len(each.maker) > 1 and any(id(maker) in weights for maker in each.maker) for each in node.outputs)
 
 
-def _is_behind(leaf: Tensor, node: Node) -> bool:
+def _is_upstream(leaf: Tensor, node: Node) -> bool:
     return any(each is leaf for each in leaves([node]))
 
 

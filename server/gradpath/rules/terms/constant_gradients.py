@@ -35,7 +35,7 @@ def constant_gradients(trace: Trace, ran: BackwardRan) -> Iterator[ConstantGradi
         operands = [each for tensors in event.inputs.values() for each in tensors]
         beside = {id(leaf) for leaf in leaves(nodes_of(operands))} & reached
         for operand in operands if beside else ():
-            found = None if operand.requires_grad else _gradient_behind(operand, asked)
+            found = None if operand.requires_grad else _gradient_of(operand, asked)
             if found is not None and beside & {id(leaf) for leaf in leaves(nodes_of(found[1].roots))}:
                 yield ConstantGradient(*found, event.site)
 
@@ -53,7 +53,7 @@ def _without_weights(starts: list[Node]) -> set[Node]:
     return found
 
 
-def _gradient_behind(operand: Tensor, asked: list[BackwardCall]) -> tuple[Tensor, BackwardCall] | None:
+def _gradient_of(operand: Tensor, asked: list[BackwardCall]) -> tuple[Tensor, BackwardCall] | None:
     """The gradient for inputs that an operand is computed from, and the call that gave it."""
     for each in (operand, *operand.ancestors()):
         made = each.origin

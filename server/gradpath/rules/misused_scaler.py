@@ -9,16 +9,18 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, following, with_time
-from gradpath.findings.syntax import call_of, statement_of
+from gradpath.findings.syntax import LOOPS, ancestry, call_of, function_of, statement_of, tests_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.source.index import inside, methods_called, names_in
+from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Calls of `step` and `unscale_` that come too early."""
     for failure, error in failures(trace, *_HEADLINES):
-        if isinstance(error.at, Site):
+        if isinstance(error.at, Site) and not (error.presumed and _may_be_off(trace, failure.site)):
             yield _report(trace, source, failure, error, error.at)
 
 
@@ -27,6 +29,23 @@ _HEADLINES = {
     FaultKind.UNSCALED_TWICE: "`{scaler}` divides the gradients again, but was not updated since",
     FaultKind.UNSCALED_LATE: "`{scaler}` divides the gradients after its step, but was not updated since",
 }
+
+
+def _may_be_off(trace: Trace, site: Site) -> bool:
+    """True if the path left out an `update` on a condition that does not change in the loop: the scaler may be off."""
+    around = ancestry(trace, site.node)
+    loop = next((each for each in reversed(around) if isinstance(each, LOOPS)), None)
+    scaler, function = _receiver(trace, site), function_of(trace, site.node) or trace.entry
+    if loop is None or scaler is None:
+        return False
+    changing = {each.id for each in inside(loop, ast.Name) if isinstance(each.ctx, ast.Store)}
+    for receiver, method, call in methods_called(function):
+        if method != "update" or ast.unparse(receiver) != ast.unparse(scaler):
+            continue
+        tests = tests_of(trace, replace(site, node=call, caller=None))
+        if statement_of(trace, call) not in trace.visits and tests:
+            return changing.isdisjoint(*map(names_in, tests))
+    return False
 
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, before: Site) -> Report:
@@ -50,11 +69,14 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     )
 
 
-def _scaler(trace: Trace, source: Source, site: Site) -> str:
+def _receiver(trace: Trace, site: Site) -> ast.expr | None:
     call = call_of(trace, site.node)
-    if call is None or not isinstance(call.func, ast.Attribute):
-        return "the scaler"
-    return source.short(site, call.func.value, 30)
+    return call.func.value if call is not None and isinstance(call.func, ast.Attribute) else None
+
+
+def _scaler(trace: Trace, source: Source, site: Site) -> str:
+    receiver = _receiver(trace, site)
+    return "the scaler" if receiver is None else source.short(site, receiver, 30)
 
 
 def _updated(trace: Trace, source: Source, step: Site, scaler: str) -> Iterator[Fix]:

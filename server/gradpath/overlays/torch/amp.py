@@ -29,13 +29,14 @@ class Autocast(Context):
 class GradScaler(Object):
     """`torch.amp.GradScaler`: `scale(loss)` multiplies by a tensor, `step(optimizer)` steps.
 
-    `enabled` says how surely it does anything; it is None for one that does not.
+    `enabled` says how surely it does anything; it is None for one that does not. `flag` is the argument of that name.
     """
 
-    __slots__ = ("enabled",)
+    __slots__ = ("enabled", "flag")
 
-    def __init__(self, enabled: Provenance | None) -> None:
+    def __init__(self, enabled: Provenance | None, flag: Value = True) -> None:
         self.enabled = enabled
+        self.flag = flag
 
     def attribute(self, machine: Machine, name: str) -> Value:
         match name:
@@ -50,12 +51,17 @@ class GradScaler(Object):
             case "load_state_dict":
                 return NativeFunction(name, lambda m, a: None)
             case "is_enabled":
-                return NativeFunction(name, lambda m, a: m.unknown("scaler is enabled", ("scaler", m.id_of(self)), ()))
+                return NativeFunction(name, lambda m, a: self._is_enabled(m))
             case _:
                 return super().attribute(machine, name)
 
+    def _is_enabled(self, machine: Machine) -> Value:
+        if isinstance(self.flag, Unknown):
+            return self.flag
+        return machine.unknown("scaler is enabled", ("scaler", machine.id_of(self)), ())
+
     def _take(self, machine: Machine, optimizer: Value, turn: scaling.Turn) -> None:
-        if self.enabled is not None:
+        if self.enabled is not None and machine.decided(self._is_enabled(machine)) is not False:
             scaling.take(machine, self, optimizer, turn, self.enabled)
 
     def _unscale(self, machine: Machine, arguments: Arguments) -> Value:
@@ -101,7 +107,7 @@ def _scaler(machine: Machine, arguments: Arguments) -> Value:
     if enabled is False:
         return GradScaler(None)
     of_cpu = arguments.get(0, "device", "cuda") == "cpu" and enabled is True and not arguments.open
-    return GradScaler(OBSERVED if of_cpu else conditions.ENABLED.of(conditions.callee(None, machine.site())))
+    return GradScaler(OBSERVED if of_cpu else conditions.ENABLED.of(conditions.callee(None, machine.site())), enabled)
 
 
 NAMES: Names = {

@@ -11,7 +11,7 @@ from gradpath.findings.graphs import leads_to, nodes_of, reach
 from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.syntax import function_of, statement_of
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
-from gradpath.rules.loops.outliving import Growing, outliving
+from gradpath.rules.loops.outliving import Growing, may_be_learned_from, outliving
 from gradpath.rules.loops.totals import JOINS, is_addition
 from gradpath.source.index import methods_called
 
@@ -36,7 +36,7 @@ def growing(trace: Trace, trees: Sequence[ast.Module]) -> Iterator[Growing]:
     if any(rewrappings(trace)):
         return  # A list of losses that were rebuilt as numbers is what `rewrapped-loss` is about.
     places = {each.site.node for each in sums}
-    for each in (*_lists(trace, executed), *outliving(trace, executed, trees)):
+    for each in (*_lists(trace, executed, trees), *outliving(trace, executed, trees)):
         below = reach([each.tensor.node]) if each.tensor.node is not None else {}
         nodes = {each.site.node, *(node.site.node for node in below if isinstance(node.site, Site))}
         if places.isdisjoint(nodes):
@@ -287,7 +287,7 @@ def _operands_of(roots: Sequence[Node]) -> set[Node]:
     return found
 
 
-def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
+def _lists(trace: Trace, executed: set[Node], trees: Sequence[ast.Module]) -> Iterator[Growing]:
     """`losses.append(loss)`: tensors that a list holds at the end, from several iterations of one loop."""
     stored: dict[tuple[ast.AST, int], list[Stored]] = {}
     for event in trace.of(Stored):
@@ -298,7 +298,10 @@ def _lists(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
         if len(kept) < 2 or not _grows(kept) or isinstance(statement_of(trace, kept[0].site.node), ast.AugAssign):
             continue  # An entry that is changed was there before.
         first = kept[0].tensor
-        if first is None or not (_is_spent(first) or is_number(trace, first) or _are_outputs(trace, kept, executed)):
+        if first is None:
+            continue
+        sure = _is_spent(first) or _are_outputs(trace, kept, executed)
+        if not sure and (not is_number(trace, first) or may_be_learned_from(trace, trees, kept[-1])):
             continue
         filled = [event for event in events if event.container is kept[0].container]
         if executed and not (_outlasts_backward(trace, filled) or _are_outputs(trace, kept, executed)):

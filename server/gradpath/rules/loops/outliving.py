@@ -18,7 +18,7 @@ from gradpath.interpreter.trace import (
     parts_of,
     tensor_of,
 )
-from gradpath.source.index import variables
+from gradpath.source.index import inside, variables
 from gradpath.source.nodes import statements
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -69,7 +69,7 @@ def _stored(trace: Trace, executed: Set[Node], trees: Sequence[ast.Module]) -> I
             if not any(_made_at(each) is _made_at(tensor) and each is not tensor for each in later):
                 continue
             way_in = _way_in(trace, tensor) or kept[0]
-            if not any(_may_be_learned_from(trace, trees, each) for each in (way_in, last)):
+            if not any(may_be_learned_from(trace, trees, each) for each in (way_in, last)):
                 yield Growing(way_in.site, tensor, trained)
 
 
@@ -142,20 +142,24 @@ def _way_in(trace: Trace, tensor: Tensor) -> Stored | None:
     return next((event for event in trace.of(Stored) if tensor in _tensors_in(event.value, 2)), None)
 
 
-def _may_be_learned_from(trace: Trace, trees: Iterable[ast.Module], stored: Stored) -> bool:
+def may_be_learned_from(trace: Trace, trees: Iterable[ast.Module], stored: Stored) -> bool:
     """True if a backward may start from a container in code that is not seen, or that this path has not run."""
-    name = _name_of(stored.site.node)
+    names = _names_of(stored.site.node)
     ran = {_place(each) for each in trace.visits}
-    given = [each for call in trace.blind if isinstance(call, ast.Call) for each in call.args]
+    blind = [call for call in trace.blind if isinstance(call, ast.Call)]
+    given = [each for call in blind for each in (*call.args, *(keyword.value for keyword in call.keywords))]
+    returned = inside(trace.entry, ast.Return) if isinstance(trace.entry, _DEFINITIONS) else ()
     unrun = [
         each
         for tree in trees
         for each in statements(tree.body)
         if not isinstance(each, _DEFINITIONS) and _place(each) not in ran
     ]
-    return any(
-        _name(each) == name and isinstance(each.ctx, ast.Load) for code in (*given, *unrun) for each in variables(code)
-    )
+    reads = [each for code in (*given, *returned, *unrun) for each in variables(code) if isinstance(each.ctx, ast.Load)]
+    asked = [call.func.value for call in blind if isinstance(call.func, ast.Attribute)]
+    if any(_name(each) in names[:1] for each in reads):
+        return True
+    return len(names) > 1 and any(_names_of(each)[:1] == names[1:2] for each in asked)
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -165,15 +169,17 @@ def _place(node: ast.AST) -> tuple[int, int]:
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
-def _name_of(place: ast.AST) -> str | None:
-    """The last name of a container: `memory` in `self.memory.append(x)` and in `self.memory[key] = x`."""
+def _names_of(place: ast.AST) -> list[str]:
+    """The names of a container and its holders, innermost first: `memory`, `self` in `self.memory.append(x)`."""
     match place:
         case ast.Call(func=ast.Attribute(value=holder)) | ast.Subscript(value=holder):
-            return _name_of(holder)
-        case ast.Name() | ast.Attribute():
-            return _name(place)
+            return _names_of(holder)
+        case ast.Attribute(value=holder):
+            return [_name(place), *_names_of(holder)]
+        case ast.Name():
+            return [_name(place)]
         case _:
-            return None
+            return []
 
 
 def _name(variable: ast.Name | ast.Attribute) -> str:

@@ -137,7 +137,12 @@ def _of(machine: Machine, model: Unknown, part: Part) -> Tensor:
 
 
 def _new(machine: Machine, model: Unknown) -> Tensor:
-    made = machine.autograd.tensor(requires_grad=True, dtype=None)
+    """Weights that require grad, unless the model is a part of one that the program has frozen."""
+    known = _known(machine)
+    is_frozen = _whole(known, model) in known.frozen
+    made = machine.autograd.tensor(requires_grad=not is_frozen, dtype=None)
+    if is_frozen:
+        known.frozen.add(made)
     made.is_parameter = True
     made.operation = UNSEEN
     made.label = model.name or conditions.name_of(model)
@@ -152,17 +157,22 @@ def flag(machine: Machine, model: Unknown, value: bool) -> None:
     known.models.setdefault(model.number, model)
     is_new = (model.number, ()) not in known.tensors
     own = _of(machine, model, ())
-    wholes = (known.tensors.get((number, ())) for number in line(model)[1:])
-    whole = next((each for each in wholes if each is not None and each in known.frozen), None) if is_new else None
+    whole = _whole(known, model) if is_new else None
     for tensor in of(machine, model):
         machine.autograd.set_requires_grad(tensor, value)
         known.frozen.discard(tensor)
         if not value:
             known.frozen.add(tensor)
-    if value and whole is not None:
+    if value and whole in known.frozen:
         machine.emit(Flagged(own, value, machine.site(), whole))
         for frozen, spared in known.left_out:
             spared.update((own,) if whole in frozen else ())
+
+
+def _whole(known: _Known, model: Unknown) -> Tensor | None:
+    """The weights of the innermost known model that a model is a part of."""
+    wholes = (known.tensors.get((number, ())) or known.blind.get(number) for number in line(model)[1:])
+    return next((each for each in wholes if each is not None), None)
 
 
 def leave_out(machine: Machine, parameter: Value, spared: set[Tensor]) -> None:

@@ -86,7 +86,7 @@ def _read_later(
     memory = hidden if isinstance(change, Replaced) else hidden.storage
     readings = trace.once(_readings).get(id(memory), ())
     for reading in readings[bisect_right(readings, index, key=_position) :]:
-        if reading.built < index and (isinstance(change, Mutated) or _reads_anew(reading)):
+        if reading.built < index and (isinstance(change, Mutated) or _reads_anew(reading)) and _is_used(reading):
             return reading.node, reading.saved, reading.ran
     return None
 
@@ -121,6 +121,21 @@ def _readings(trace: Trace) -> dict[int, list[_Reading]]:
                         found.setdefault(id(saved.storage), []).append(reading)
                         found.setdefault(id(saved.tensor), []).append(reading)
     return found
+
+
+def _is_used(reading: _Reading) -> bool:
+    """True if a gradient is computed from what was saved: those of a layer's weights alone are not, from the weights.
+
+    Of an input that is not seen, such as an image, none may be wanted.
+    """
+    node, role = reading.node, reading.saved.role
+    if node.behaviour is None:
+        return True
+    second, maybe = node.behaviour.second, node.behaviour.maybe_second
+    if not any(role in each for each in (*second.values(), *maybe.values())):
+        return True
+    wanted = (name for edge, name in zip(node.edges, node.parameters, strict=True) if not edge.is_open)
+    return any(role in second.get(name, ()) or role in maybe.get(name, ()) for name in wanted)
 
 
 def _reads_anew(reading: _Reading) -> bool:

@@ -31,12 +31,11 @@ def growing(trace: Trace, trees: Sequence[ast.Module]) -> Iterator[Growing]:
     ends = [event for event in trace.of(BackwardRan) if event.call.accumulates or not event.call.create_graph]
     executed = {node for event in ends for node in event.executed}
     executed -= trace.once(_counts)
-    sums = [*_sums(trace, executed), *_unseen_sums(trace, executed)]
-    yield from sums
-    if any(rewrappings(trace)):
-        return  # A list of losses that were rebuilt as numbers is what `rewrapped-loss` is about.
-    places = {each.site.node for each in sums}
-    for each in (*_lists(trace, executed, trees), *outliving(trace, executed, trees)):
+    kept = [*_sums(trace, executed), *_unseen_sums(trace, executed)]
+    if not any(rewrappings(trace)):  # A list of losses that were rebuilt as numbers is what `rewrapped-loss` is about.
+        kept += [*_lists(trace, executed, trees), *outliving(trace, executed, trees)]
+    places = set[ast.AST]()
+    for each in kept:
         below = reach([each.tensor.node]) if each.tensor.node is not None else {}
         nodes = {each.site.node, *(node.site.node for node in below if isinstance(node.site, Site))}
         if places.isdisjoint(nodes):
@@ -223,7 +222,7 @@ def _is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
 
 
 def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
-    """The nodes upstream of `start`, except those of a part of an unknown call's result whose graph was not seen.
+    """The nodes upstream of `start` that lead to more than parts of an unknown call's result, whose graph is not seen.
 
     What a model returns beside its loss is as often a number: an accuracy, a count.
     """
@@ -234,7 +233,15 @@ def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
         if node not in found and (node in executed or not _is_part(node)):
             found[node] = None
             todo.extend(node.edges)
-    return list(found)
+    sure = set[Node]()
+    for node in sorted(found, key=_number):
+        if node in executed or not node.edges or not sure.isdisjoint(node.edges):
+            sure.add(node)
+    return [node for node in found if node in sure]
+
+
+def _number(node: Node) -> int:
+    return node.number
 
 
 def _counts(trace: Trace) -> frozenset[Node]:
@@ -315,7 +322,17 @@ def _are_outputs(trace: Trace, kept: Sequence[Stored], executed: set[Node]) -> b
     first, second = kept[0], kept[1]
     if not executed or not _stands_apart(trace, first.site, second.site):
         return False
-    return _are_disjoint(first.tensor, second.tensor)
+    return _are_disjoint(first.tensor, second.tensor) and not _are_of_parts(first.tensor, second.tensor)
+
+
+def _are_of_parts(first: Tensor | None, second: Tensor | None) -> bool:
+    """True if two tensors were computed with other parameters each, as the layers of a model are gone through."""
+    leaves = [
+        {node for node in reach([each.node]) if node.accumulates is not None}
+        for each in (first, second)
+        if each is not None and each.node is not None
+    ]
+    return all(leaves) and leaves[0].isdisjoint(leaves[-1])
 
 
 def _is_spent(tensor: Tensor) -> bool:

@@ -116,10 +116,7 @@ def _refuse_inference_tensors(machine: Machine, model: Unknown, result: Unknown)
 
 
 def note_part(machine: Machine, whole: Unknown, part: Unknown, index: Value) -> None:
-    """A part of a model's result has weights of its own: which ones it shares with other parts is not known.
-
-    A value picked by an unknown index, as by a mask, has the weights of what it is picked from.
-    """
+    """A part of a model's result has weights of its own, unless it is picked by an unknown index, as by a mask."""
     called = machine.remembered.get(("called", whole.number))
     by_name = isinstance(index, (int, str))
     if isinstance(called, _Called) and (by_name or whole.kind is not Kind.CUT):
@@ -139,9 +136,8 @@ def _of(machine: Machine, model: Unknown, part: Part) -> Tensor:
 def _new(machine: Machine, model: Unknown) -> Tensor:
     """Weights that require grad, unless the model is a part of one that the program has frozen."""
     known = _known(machine)
-    is_frozen = _whole(known, model) in known.frozen
-    made = machine.autograd.tensor(requires_grad=not is_frozen, dtype=None)
-    if is_frozen:
+    made = machine.autograd.tensor(requires_grad=_whole(known, model) not in known.frozen, dtype=None)
+    if not made.requires_grad:
         known.frozen.add(made)
     made.is_parameter = True
     made.operation = UNSEEN

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("torch", "gradpath"),
         help="check only what the documents claim of PyTorch, or only what they claim of gradpath",
     )
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector leave alone what stays to the end: the tests, and PyTorch.
+
+    Left to itself it walks over all of that again and again while programs are checked.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session")

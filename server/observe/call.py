@@ -104,7 +104,7 @@ def run(call: Call, edges: Sequence[str], within: Mapping[str, frozenset[int]] |
     sources += [None] * len(call.buffers)
     args, kwargs = tree_unflatten(leaves, spec)
     versions = [tensor._version for _, tensor in inputs]
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)  # `torch.manual_seed` also notes the stack for each device that is absent.
     value = call.run(*args, **kwargs)
     written = frozenset(
         slot for (slot, tensor), version in zip(inputs, versions, strict=True) if tensor._version != version

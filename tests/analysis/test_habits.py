@@ -87,12 +87,21 @@ def on_a_device(tree: ast.Module) -> ast.Module:
     return ast.Module([*ast.parse(head).body, *_Moves().visit(tree).body], [])
 
 
-@pytest.mark.parametrize("habit", [in_main, in_launched_function, with_progress_bars, on_a_device])
+HABITS: tuple[Callable[[ast.Module], ast.Module], ...] = (
+    in_main,
+    in_launched_function,
+    with_progress_bars,
+    on_a_device,
+)
+
+
 @pytest.mark.parametrize("program", [pytest.param(path, id=path.stem) for path in PROGRAMS])
-def test_habit(program: Path, habit: Callable[[ast.Module], ast.Module]) -> None:
+def test_habits(program: Path) -> None:
     text = program.read_text(encoding="utf-8")
-    changed = ast.unparse(ast.fix_missing_locations(habit(_without_future(text))))
-    assert _reports(changed) == _reports(ast.unparse(_without_future(text)))
+    plain = _reports(ast.unparse(_without_future(text)))
+    for habit in HABITS:
+        changed = ast.unparse(ast.fix_missing_locations(habit(_without_future(text))))
+        assert _reports(changed) == plain, habit.__name__
 
 
 def _without_future(text: str) -> ast.Module:

@@ -111,6 +111,9 @@ for _ in range(5):
     hidden.detach_()
 """
 
+COLD = 3
+"""After one key of so many the text is also checked from cold: what is reused is no reason for a difference."""
+
 TYPED = [
     (PROGRAM, "return self.bias(x)"),
     (PROGRAM, "return self.body(x) + self.offset(x)"),
@@ -159,10 +162,11 @@ def states(program: str, statement: str) -> Iterator[str]:
 def test_what_cannot_be_read_yet_is_no_reason_for_a_report(program: str, statement: str) -> None:
     first = analysis = check(Document("train.py", program))
     assert graver(first) == []
-    for text in states(program, statement):
+    for number, text in enumerate(states(program, statement)):
         analysis = check(Document("train.py", text), last=analysis.parsed, memory=analysis.memory)
         assert graver(analysis) == [], text
-        assert graver(check(Document("train.py", text))) == [], text
+        if number % COLD == 0:
+            assert graver(check(Document("train.py", text))) == [], text
 
 
 def test_a_method_half_named_is_no_reason_for_a_report() -> None:

@@ -40,7 +40,8 @@ def errors(text: str) -> set[tuple[str, int]]:
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in programs().items()])
 def test_other_names_make_no_error(text: str) -> None:
-    assert errors(meaningless(text)) <= errors(text)
+    found = errors(meaningless(text))
+    assert not found or found <= errors(text)
 
 
 def test_names_that_somebody_knows_from_outside_stay() -> None:

@@ -52,7 +52,6 @@ MODULES_OBSERVED_AGAIN = (
     "BatchNorm1d",
     "ReLU",
     "Dropout",
-    "LSTM",
     "LSTMCell",
     "Embedding",
     "LayerNorm",

@@ -169,7 +169,7 @@ def _untouched_torch() -> Iterator[None]:
 
     torch.set_num_threads(1)
     dtype, autocast = torch.get_default_dtype(), torch.get_autocast_dtype("cpu")
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)  # `torch.manual_seed` also notes the stack for each device that is absent.
     numpy.random.seed(0)
     try:
         yield

@@ -11,7 +11,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,12 +27,11 @@ WHOLE_PROGRAMS = ("tests/cases/corpus/", "samples/faulty/")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A faulty program and the trials of its fixes; `chain` says how it ends after the preferred ones, one by one."""
+    """A faulty program and the trials of its fixes."""
 
     block: Block
     raises: bool
     trials: tuple[Trial, ...]
-    chain: str
 
     @property
     def whole(self) -> bool:
@@ -43,7 +42,7 @@ class Row:
 def row_of(block: Block, records: Path | None) -> Row:
     """Try the fixes of a block."""
     before = outcome_of(block.sources, (), records)
-    return Row(block, before.raised is not None, tuple(trials(block, records)), _chain(block, records))
+    return Row(block, before.raised is not None, tuple(trials(block, records)))
 
 
 def _chain(block: Block, records: Path | None) -> str:
@@ -81,26 +80,28 @@ def main() -> int:
         options.records.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     rows: list[Row] = []
+    chains: dict[str, str] = {}
     for block in faulty_blocks(options.only):
         try:
             with time_limit(SECONDS):
                 row = row_of(block, options.records)
+                chains[block.name] = _chain(block, options.records)
         except OutOfTime as problem:
             print(f"{block.name}: {problem}")
             continue
         rows.append(row)
-        _print_row(row, show=options.show)
-    _print_table("whole programs", [row for row in rows if row.whole])
-    _print_table("whole programs that raise", [row for row in rows if row.whole and row.raises])
-    _print_table("blocks of pages", [row for row in rows if not row.whole])
-    _print_table("blocks of pages that raise", [row for row in rows if not row.whole and row.raises])
+        _print_row(row, chains[block.name], show=options.show)
+    _print_table("whole programs", [row for row in rows if row.whole], chains)
+    _print_table("whole programs that raise", [row for row in rows if row.whole and row.raises], chains)
+    _print_table("blocks of pages", [row for row in rows if not row.whole], chains)
+    _print_table("blocks of pages that raise", [row for row in rows if not row.whole and row.raises], chains)
     print(f"{time.monotonic() - start:.0f} s")
     return int(any(trial.end in (End.BROKEN, End.OTHER_FAULT) for row in rows for trial in row.trials))
 
 
-def _print_row(row: Row, *, show: bool) -> None:
+def _print_row(row: Row, chain: str, *, show: bool) -> None:
     rules = ",".join(dict.fromkeys(each.rule for each in row.block.reports))
-    print(f"{row.block.name} [{rules}] {'raises' if row.raises else 'silent'}; chain: {row.chain}")
+    print(f"{row.block.name} [{rules}] {'raises' if row.raises else 'silent'}; chain: {chain}")
     for trial in row.trials:
         marks = ("*" if trial.fix.preferred else " ") + trial.fix.safety.value[0]
         state = (
@@ -114,12 +115,13 @@ def _print_row(row: Row, *, show: bool) -> None:
             print("\n".join(f"      | {line}" for text in trial.texts.values() for line in text.splitlines()))
 
 
-def _print_table(title: str, rows: Sequence[Row]) -> None:
+def _print_table(title: str, rows: Sequence[Row], chains: Mapping[str, str]) -> None:
     if not rows:
         return
     some = sum(any(trial.helps for trial in row.trials) for row in rows)
     preferred = sum(any(trial.helps and trial.fix.preferred for trial in row.trials) for row in rows)
-    chained = sum(row.chain.startswith("runs after ") and not row.chain.endswith(" 0") for row in rows)
+    ended = [chains[row.block.name] for row in rows]
+    chained = sum(each.startswith("runs after ") and not each.endswith(" 0") for each in ended)
     ends = Counter(trial.end.value for row in rows for trial in row.trials)
     print(f"\n{title}: {len(rows)}")
     print(f"  a fix after which it runs, report gone:  {some} ({some / len(rows):.1%})")

@@ -115,7 +115,7 @@ def fault_of(error: BaseException) -> Fault | None:
 def fresh_state() -> None:
     """Put back the modes of PyTorch that a program may have left changed."""
     torch.set_grad_enabled(True)
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)  # `torch.manual_seed` also notes the stack for each device that is absent.
 
 
 class Session:

@@ -74,6 +74,7 @@ def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
     if isinstance(made_value, TensorValue):
         made_value.tensor.dtype = value.tensor.dtype
         made_value.tensor.shape = indexed(value.tensor.shape, key)
+        made_value.tensor.several = next((each.tensor.several for each in tensors if each.tensor.several), None)
     return made_value
 
 

@@ -10,7 +10,7 @@ from gradpath.autograd.layout import Layout, Order, steps_of
 from gradpath.autograd.ops import ModuleSpec, Op
 from gradpath.autograd.provenance import OBSERVED, Presumption, Provenance
 from gradpath.autograd.shapes import promote
-from gradpath.autograd.sizes import RULES, UNSURE, Given, is_unreduced, keeps_samples, size, sizes
+from gradpath.autograd.sizes import OF_FIRST, RULES, UNSURE, Given, is_unreduced, keeps_samples, size, sizes
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.sizes.steps import layout_of_part, layout_of_view, pointwise, regrouped
 from gradpath.autograd.tensor import Shape, Tensor
@@ -120,7 +120,7 @@ def settle(
             result.shape = shapes[index]
         elif word is not None:
             result.shape = size(word, call)
-            result.several = _several(word, call, inputs, presumed)
+            result.several = _several(word, call, inputs, presumed, result.shape)
         kind, _, parameter = output.alias[0].partition(":")
         source = inputs[parameter][0] if parameter and inputs.get(parameter) else None
         if source is None or (source.storage is not result.storage and kind != "storage"):
@@ -135,16 +135,19 @@ _WIDENING = frozenset({"broadcast", "same"})
 """Words for results that have at least as many elements as each operand."""
 
 
-def _several(word: str, call: Given, inputs: Inputs, presumed: Presumption) -> Provenance | None:
+def _several(
+    word: str, call: Given, inputs: Inputs, presumed: Presumption, shape: Shape | None
+) -> Provenance | None:
     """The provenance of a result's having more than one element: as its operands have, or each sample has a loss."""
     operands = [tensor for tensors in inputs.values() for tensor in tensors]
-    if word in _WIDENING and any(each.one_element is False for each in operands):
+    if shape is None and word in _WIDENING and any(each.one_element is False for each in operands):
         return OBSERVED
     if is_unreduced(word, call):
         return OBSERVED if any(each.several is OBSERVED for each in inputs.get("target", ())) else presumed
     if not keeps_samples(word, call):
         return None
-    return next((each.several for each in operands if isinstance(each.several, Presumption)), None)
+    batches = operands[:1] if word in OF_FIRST else operands
+    return next((each.several for each in batches if isinstance(each.several, Presumption)), None)
 
 
 def forget_count(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.layout import Order, Steps, simplest, steps_of
@@ -18,7 +19,7 @@ from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, is_data
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.presumed import plain_data
+from gradpath.overlays.presumed import conditions, plain_data
 from gradpath.overlays.presumed.presumed_tensors import is_unseen, presume_tensor
 from gradpath.overlays.torch.conversions import converted
 from gradpath.overlays.torch.departures import note_cut
@@ -131,26 +132,40 @@ def make_parameter(machine: Machine, arguments: Arguments) -> Value:
 
 def shape_of_arguments(arguments: Arguments, start: int = 0) -> Shape | None:
     """The sizes that a factory call names, as separate integers or as one sequence."""
+    sizes = _sizes(arguments, start)
+    return None if sizes is None else tuple(size if isinstance(size, int) else None for size in sizes)
+
+
+def _sizes(arguments: Arguments, start: int = 0) -> Sequence[Value] | None:
+    """The same as the program gives them."""
     sizes: Value = arguments.keywords.get("size", arguments.keywords.get("shape", UNDEFINED))
-    items: list[Value]
     if sizes is UNDEFINED:
         items = arguments.positional[start:]
-        if len(items) == 1 and isinstance(items[0], (tuple, List)):
-            sizes = items[0]
-        elif len(items) == 1 and isinstance(items[0], Unknown):
+        if len(items) != 1 or not isinstance(items[0], (tuple, List, Unknown)):
+            # As `*sizes` they may be any number.
+            return None if arguments.open and not all(isinstance(item, int) for item in items) else items
+        sizes = items[0]
+    match sizes:
+        case int():
+            return (sizes,)
+        case tuple():
+            return sizes
+        case List(open=False, items=items):
+            return items
+        case _:
             return None
-        elif arguments.open and not all(isinstance(item, int) for item in items):
-            return None  # As `*sizes` they may be any number.
-        else:
-            return tuple(size if isinstance(size, int) else None for size in items)
-    if isinstance(sizes, int):
-        return (sizes,)
-    if isinstance(sizes, List) and sizes.open:
-        return None
-    items = list(sizes) if isinstance(sizes, tuple) else sizes.items if isinstance(sizes, List) else []
-    if isinstance(sizes, (tuple, List)):
-        return tuple(size if isinstance(size, int) else None for size in items)
-    return None
+
+
+def _sized(machine: Machine, arguments: Arguments, sized: Arguments, dtype: str | None, start: int = 0) -> Value:
+    """A factory's tensor of the sizes in `sized`: one that is not known is probably more than one."""
+    sizes = _sizes(sized, start)
+    made = finish(machine, arguments, shape_of_arguments(sized, start), dtype)
+    match sizes:
+        case [Unknown(hint=hint) as count, *_] if isinstance(made, TensorValue) and hint != 1:
+            made.tensor.several = conditions.SIZE.of(conditions.name_of(count))
+        case _:
+            pass
+    return made
 
 
 def finish(machine: Machine, arguments: Arguments, shape: Shape | None, dtype: str | None) -> Value:
@@ -187,7 +202,7 @@ def _normal(machine: Machine, arguments: Arguments) -> Value:
 
 def _factory(dtype: str | None = "float32", start: int = 0) -> NativeFunction:
     def make(machine: Machine, arguments: Arguments) -> Value:
-        return finish(machine, arguments, shape_of_arguments(arguments, start), dtype)
+        return _sized(machine, arguments, arguments, dtype, start)
 
     return NativeFunction("factory", make)
 
@@ -196,7 +211,7 @@ def _full(machine: Machine, arguments: Arguments) -> Value:
     sized = Arguments([arguments.get(0, "size", ())])
     fill = arguments.get(1, "fill_value", 0.0)
     dtype = "bool" if isinstance(fill, bool) else "int64" if isinstance(fill, int) else "float32"
-    return finish(machine, arguments, shape_of_arguments(sized), dtype)
+    return _sized(machine, arguments, sized, dtype)
 
 
 def _one_dimensional(machine: Machine, arguments: Arguments) -> Value:
@@ -428,13 +443,9 @@ NAMES: Names = {
     "torch.Size": TypeClass("Size", _size, lambda value: isinstance(value, tuple)),
     "torch.randint": NativeFunction(
         "randint",
-        lambda m, a: finish(
-            m, a, shape_of_arguments(Arguments([a.get(2 if len(a.positional) > 2 else 1, "size", ())])), "int64"
-        ),
+        lambda m, a: _sized(m, a, Arguments([a.get(2 if len(a.positional) > 2 else 1, "size", ())]), "int64"),
     ),
-    "torch.randperm": lambda machine, arguments: finish(
-        machine, arguments, shape_of_arguments(Arguments(arguments.positional[:1])), "int64"
-    ),
+    "torch.randperm": lambda m, a: _sized(m, a, Arguments(a.positional[:1]), "int64"),
     "torch.normal": NativeFunction("normal", _normal),
     "torch.full": _full,
     "torch.arange": _one_dimensional,

@@ -195,7 +195,8 @@ class Tensor:
     `versioned` says of an inference tensor that it may be written outside of the mode: an alias that was made there.
     `several` is the provenance of its having more than one element, where its shape does not tell; None where nothing
     does. What is presumed of a batch is that its first dimension has more than one entry.
-    `origin` is where it was made, `label` the name that the user gave it last, `copied` the leaf that it is a copy of.
+    `origin` is where it was made, `label` the name that the user gave it last, `copied` the leaf that it is a copy of,
+    `succeeds` one of those whose place in a variable it took.
     `member_of` represents all parameters of the unseen model that it is one of.
     """
 
@@ -228,6 +229,7 @@ class Tensor:
         "several",
         "shape",
         "storage",
+        "succeeds",
         "versioned",
     )
 
@@ -246,6 +248,7 @@ class Tensor:
         self.node: Node | None = None
         self.base: Tensor | None = None
         self.copied: Tensor | None = None
+        self.succeeds: Tensor | None = None
         self.creation = Creation.DEFAULT
         self.seen_version = 0
         self.inference = inference

@@ -10,7 +10,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import binary, get_item, refuse_step
-from gradpath.interpreter.values import Object, Unknown, Value
+from gradpath.interpreter.values import Instance, Object, Unknown, Value
 
 
 def assign(machine: Machine, target: ast.expr, value: Value) -> None:
@@ -63,8 +63,9 @@ def _unpack(machine: Machine, targets: Sequence[ast.expr], value: Value) -> None
 def set_attribute(machine: Machine, owner: Value, name: str, value: Value) -> None:
     """`owner.name = value`."""
     if isinstance(owner, Object):
+        before = owner.attributes.get(name) if isinstance(owner, Instance) else None
         classes.set_attribute(machine, owner, name, value)
-        noted = None if not isinstance(value, (Object, tuple)) else machine.library.bound(machine, name, value)
+        noted = None if not isinstance(value, (Object, tuple)) else machine.library.bound(machine, name, value, before)
         if noted is not None:
             machine.note_binding(name, noted)
     else:

@@ -38,6 +38,7 @@ from gradpath.overlays.presumed import (
     modules_alone,
     plain_data,
     roles,
+    successors,
     unknown_stores,
     unknowns,
     uses,
@@ -257,7 +258,7 @@ class Overlays:
     def recursion(self, machine: Machine, function: Function, arguments: Arguments) -> Value:
         return machine.unknown("recursion", None, tuple(arguments.all()), made=Made.RECURSION)
 
-    def bound(self, machine: Machine, name: str, value: Value) -> object:
+    def bound(self, machine: Machine, name: str, value: Value, before: Value = None) -> object:
         """The part of a value for which a binding is recorded: a tensor, or a number read from one."""
         match value:
             case TensorValue():
@@ -265,6 +266,7 @@ class Overlays:
                 return value.tensor
             case Unknown():
                 uses.note_binding(machine, value, name)
+                successors.note_successor(machine, value, before)
                 if roles.role_of_name(name) or not roles.role_of_name(value.label):
                     value.label = name  # What was called a model once is one under any name.
                 if isinstance(value.tensor, TensorValue):

@@ -103,7 +103,10 @@ def _is_only_named(trace: Trace, steps: Sequence[Stepped]) -> bool:
 
 
 def _trains_copies(trace: Trace, flow: Sequence[Entry], steps: Sequence[Stepped]) -> bool:
-    """True if the gradients arrive at copies of all unseen models that are stepped, and nothing hands them on."""
+    """True if the gradients arrive at copies of all unseen models that are stepped, and nothing hands them on.
+
+    Another optimizer has the copies: `untrained-parameter` tells of those that none has.
+    """
     if not all(step.models and not step.updated for step in steps):
         return False
     if not steps[0].site.loops and isinstance(trace.entry, ast.Module):
@@ -112,7 +115,8 @@ def _trains_copies(trace: Trace, flow: Sequence[Entry], steps: Sequence[Stepped]
     if any(entry.effect is not Effect.CLEARED for entry in flow if entry.concerns_any(own)):
         return False
     reached = {leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
-    trained = {_original(leaf) for leaf in reached if id(leaf) not in own}
+    held = {id(tensor) for step in trace.of(Stepped) for tensor in step.updated}
+    trained = {_original(leaf) for leaf in reached if id(leaf) in held}
     return bool(own) and all(tensor in trained for step in steps for tensor in step.unseen)
 
 

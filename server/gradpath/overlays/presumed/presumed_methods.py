@@ -13,7 +13,7 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class
 from gradpath.overlays.presumed import carriers, conditions, frozen, weights
 from gradpath.overlays.presumed.clearing import is_engine
 from gradpath.overlays.presumed.presumed_tensors import is_computed, presume_tensor, require
-from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.presumed.roles import is_of_its_own, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
 from gradpath.source.nodes import nodes
@@ -199,7 +199,7 @@ def _prepare(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value
 def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     cleared = weights.cleared_by(machine, receiver)
     weights.clear(machine, cleared)
-    known = cleared is not None and weights.is_of_its_own(receiver)
+    known = cleared is not None and is_of_its_own(receiver)
     steps = role_of(receiver) == "optimizer"
     machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known, steps))
     return None

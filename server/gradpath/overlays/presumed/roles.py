@@ -129,3 +129,9 @@ def part_of_model(name: str) -> str:
 def is_option(name: str) -> bool:
     """True if a name promises options, numbers, texts or places to write to: nothing that is a tensor."""
     return OPTION.match(name) is not None and not role_of_name(name)
+
+
+def is_of_its_own(owner: Unknown) -> bool:
+    """True if a model or an optimizer has a distinguishing name, so that it clears nothing of others of its kind."""
+    name = owner.name or owner.label
+    return bool(part_of_optimizer(name) if role_of(owner) == "optimizer" else part_of_model(name))

@@ -19,7 +19,8 @@ from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Flagged
 from gradpath.interpreter.values import Instance, Unknown, Value
 from gradpath.overlays.presumed import conditions, owners, uses
-from gradpath.overlays.presumed.roles import part_of_model, part_of_optimizer, role_of
+from gradpath.overlays.presumed.roles import part_of_optimizer, role_of
+from gradpath.overlays.presumed.successors import predecessor
 from gradpath.overlays.torch.nn import ModuleInstance, has_optimizer, tensors_of
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.fast_dataclasses import dataclass, field, replace
@@ -142,8 +143,12 @@ def _new(machine: Machine, model: Unknown) -> Tensor:
     made.is_parameter = True
     made.operation = UNSEEN
     made.label = model.name or conditions.name_of(model)
-    if isinstance(model.origin, Copy) and isinstance(model.origin.of, Unknown):
-        made.copied = weights_of(machine, model.origin.of)
+    match model.origin:
+        case Copy(of=Unknown() as original):
+            made.copied, made.origin = weights_of(machine, original), model.site
+        case _ if (before := predecessor(machine, model)) is not None:
+            made.succeeds = weights_of(machine, before) if isinstance(before, Unknown) else before
+            made.origin = model.site
     return made
 
 
@@ -343,12 +348,6 @@ def note_put_in(machine: Machine, holder: Unknown, value: Value, before: Unknown
             holder = holder.owner
             around.append(holder)
         machine.emit(Attached(tuple(tensors), (), tuple(around), machine.site()))
-
-
-def is_of_its_own(owner: Unknown) -> bool:
-    """True if a model or an optimizer has a distinguishing name, so that it clears nothing of others of its kind."""
-    name = owner.name or owner.label
-    return bool(part_of_optimizer(name) if role_of(owner) == "optimizer" else part_of_model(name))
 
 
 def _root(model: Unknown) -> Unknown:

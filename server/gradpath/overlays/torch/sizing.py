@@ -135,9 +135,7 @@ _WIDENING = frozenset({"broadcast", "same"})
 """Words for results that have at least as many elements as each operand."""
 
 
-def _several(
-    word: str, call: Given, inputs: Inputs, presumed: Presumption, shape: Shape | None
-) -> Provenance | None:
+def _several(word: str, call: Given, inputs: Inputs, presumed: Presumption, shape: Shape | None) -> Provenance | None:
     """The provenance of a result's having more than one element: as its operands have, or each sample has a loss."""
     operands = [tensor for tensors in inputs.values() for tensor in tensors]
     if shape is None and word in _WIDENING and any(each.one_element is False for each in operands):

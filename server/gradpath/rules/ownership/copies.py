@@ -48,24 +48,46 @@ def _takes_the_name(bound: Named, source: Source, given: Given) -> Words:
 
 
 def copied(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
-    """The copies of trained modules that no optimizer has, and that are never trained together with the original.
+    """The copies and successors of trained modules that no optimizer has, never trained together with the original.
 
     The gradients of a copy that is compared with its original are of no use, and those that are read may be handed on.
     """
-    copies = [leaf for leaf in reached_strangers(trace, held) if leaf.copied is not None]
+    copies = [leaf for leaf in reached_strangers(trace, held) if leaf.copied or leaf.succeeds]
     if not copies or looks_at_gradients(trace) or trace.of(GradientSet):
         return
     together = [set(map(id, reached_leaves(run))) for run in trace.of(BackwardRan)]
+    makers = {id(given.optimizer): given for given in trace.of(Given)}
     owners = {id(each): given for given in trace.of(Given) for each in given.parameters}
+    for step in trace.of(Stepped):
+        owners |= {id(each): makers[id(step.optimizer)] for each in step.unseen if id(step.optimizer) in makers}
     found: dict[int, tuple[Given, Site, list[Tensor]]] = {}
     for leaf in copies:
-        given = owners.get(id(leaf.copied))
-        if given is None or not isinstance(leaf.origin, Site):
+        before = next((each for each in _before(leaf) if id(each) in owners), None)
+        if before is None or not isinstance(leaf.origin, Site):
             continue
-        if not any({id(leaf), id(leaf.copied)} <= reached for reached in together):
-            found.setdefault(id(leaf.origin.node), (given, leaf.origin, []))[2].append(leaf)
+        if not any({id(leaf), id(before)} <= reached for reached in together):
+            found.setdefault(id(leaf.origin.node), (owners[id(before)], leaf.origin, []))[2].append(leaf)
     for given, site, tensors in found.values():
-        yield Lacking(tuple(tensors), site, [given], partial(_is_a_copy, site))
+        words = _takes_the_place if tensors[0].copied is None else _is_a_copy
+        yield Lacking(tuple(tensors), site, [given], partial(words, site))
+
+
+def _before(leaf: Tensor) -> Iterator[Tensor]:
+    """What a leaf is a copy of, or took the place of, the latest first."""
+    before = leaf.copied or leaf.succeeds
+    while before is not None:
+        yield before
+        before = before.copied or before.succeeds
+
+
+def _takes_the_place(site: Site, source: Source, given: Given) -> Words:
+    return Words(
+        f"`{source.short(site)}` is never trained: its optimizer has the parameters of the old one",
+        (Step(given.site, "takes the parameters of the old one"), Step(site, "another model takes its place")),
+        "make the optimizer again, or load the values: `load_state_dict(...)`",
+        arrives="gives the new one gradients",
+        last="leaves the new one as it is",
+    )
 
 
 def _is_a_copy(site: Site, source: Source, given: Given) -> Words:

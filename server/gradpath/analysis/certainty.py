@@ -373,7 +373,8 @@ def words(decision: Decision, source: Source) -> str:
         outcome = "raises nothing" if decision.outcome else "raises"
         return f"when the `try` on line {decision.node.lineno} {outcome}"
     if isinstance(decision.key, OfClass):
-        return f"if `{decision.key.argument.arg}` is a `{decision.key.cls}`"
+        among = f"holds `{decision.key.cls}` objects" if decision.key.several else f"is a `{decision.key.cls}`"
+        return f"if `{decision.key.argument.arg}` {among}"
     text = source.short(decision.site, decision.node, 60)
     return f"when `{text}`" if decision.outcome is not decision.negated else f"when not `{text}`"
 
@@ -418,7 +419,7 @@ def _branch(decision: Decision, headline: str, source: Source) -> str:
     """The condition in words, its code cut to the room that the headline leaves; "on some paths" where that is none."""
     condition = words(decision, source)
     room = LONGEST - len(headline) - 2
-    if len(condition) <= room or not condition.endswith("`"):
+    if len(condition) <= room or not condition.endswith("`") or isinstance(decision.key, OfClass):
         return condition
     cut = condition.removesuffix("`")[: max(room, 18) - 2].rstrip() + "…`"
     fitted = _fitted(headline, LONGEST - len(cut) - 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -14,27 +13,20 @@ from gradpath.analysis.inplace_writes import (
     computes_into_loop,
     hands_on_weights,
     is_called_without_grad,
-    is_without_grad,
     may_be_refused,
     names_weights,
     takes_apart,
 )
+from gradpath.analysis.mentions import TELLING, Mentions, is_telling, joined, last_name, mentions, parts_of
 from gradpath.analysis.untold import is_untold
-from gradpath.overlays.presumed.roles import role_of_name
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
 from gradpath.source.document import Document
 from gradpath.source.index import contents, methods_called
-from gradpath.source.nodes import Definition, Noted, nodes, noted, statements
+from gradpath.source.nodes import Definition, nodes, noted, statements
 from gradpath.source.parse import Parsed
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
-
-_TELLING = frozenset({"backward", "grad", "zero_grad", "manual_backward", "retain_grad"})
-"""Attributes whose presence makes a function worth entering; so does a call of `step` where gradients are on.
-
-So does one that hands an optimizer and a loss on: `update(self.optimizer, loss)`.
-"""
 
 _MEANT_TO_WRITE = frozenset(
     {
@@ -211,7 +203,7 @@ def _lines_that_tell(document: Document) -> list[int]:
     text = document.text
     words = (
         at
-        for word in (*_TELLING, "step")
+        for word in (*TELLING, "step")
         for at in _places(text, word)
         if not (_is_part(text[at - 1 : at]) or _is_part(text[at + len(word) : at + len(word) + 1]))
     )
@@ -270,83 +262,6 @@ def _is_part(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
-    """The mentions in a definition: the names that it reads, those that it calls, and the methods that it calls.
-
-    `own` are the methods that it calls on `self`; `tells` says that it is relevant itself.
-    """
-
-    names: frozenset[str]
-    called: frozenset[str]
-    methods: frozenset[str]
-    own: frozenset[str]
-    tells: bool
-
-
-_known: Noted[Mentions] = Noted("_entries_known")
-
-
-def mentions(node: ast.AST) -> Mentions:
-    """The mentions in a definition or another statement."""
-    known = _known.get(node)
-    if known is None:
-        known = _known[node] = _mentioned(node)
-    return known
-
-
-def take_over(node: ast.AST, before: ast.AST) -> None:
-    """Transfer what is noted of `before` to the node of the same text in a newer tree."""
-    known = _known.get(before)
-    if known is not None:
-        _known[node] = known
-
-
-def _mentioned(node: ast.AST) -> Mentions:
-    names: set[str] = set()
-    called: set[str] = set()
-    methods: set[str] = set()
-    own: set[str] = set()
-    tells = steps = False
-    for each in nodes(node):
-        kind = type(each)
-        if kind is ast.Name:
-            names.add(each.id)  # type: ignore[attr-defined]
-        elif kind is ast.Attribute:
-            tells = tells or each.attr in _TELLING  # type: ignore[attr-defined]
-        elif kind is ast.Call:
-            callee: ast.expr = each.func  # type: ignore[attr-defined]
-            tells = tells or _hands_on_training(each)  # type: ignore[arg-type]
-            if isinstance(callee, ast.Name):
-                called.add(callee.id)
-            elif isinstance(callee, ast.Attribute):
-                methods.add(callee.attr)
-                steps = steps or (callee.attr == "step" and _may_train(callee.value))
-                if isinstance(callee.value, ast.Name) and callee.value.id == "self":
-                    own.add(callee.attr)
-    if steps and not tells:
-        tells = not (isinstance(node, _FUNCTIONS) and is_without_grad(node))
-    return Mentions(frozenset(names), frozenset(called), frozenset(methods), frozenset(own), tells)
-
-
-def _joined(parts: Collection[Mentions]) -> Mentions:
-    none = frozenset[str]()
-    return Mentions(
-        none.union(*(each.names for each in parts)),
-        none.union(*(each.called for each in parts)),
-        none.union(*(each.methods for each in parts)),
-        none.union(*(each.own for each in parts)),
-        any(each.tells for each in parts),
-    )
-
-
-def parts_of(statement: ast.stmt) -> Sequence[ast.AST]:
-    """The units that are examined: the methods of a class and the rest of it, or the statement as a whole."""
-    if not isinstance(statement, ast.ClassDef):
-        return (statement,)
-    return (*statement.bases, *statement.keywords, *statement.decorator_list, *statement.body)
-
-
 def _tells(statement: ast.stmt, told: Sequence[int]) -> bool:
     """True if a statement is relevant; only the lines `told`, which are sorted, are examined."""
     return any(_holds_any(part, told) and mentions(part).tells for part in parts_of(statement))
@@ -363,37 +278,51 @@ def _leaders(tree: ast.Module) -> Iterator[Entry]:
     for statement in _open(tree.body):
         if isinstance(statement, ast.ClassDef):
             classes[statement] = {each: mentions(each) for each in parts_of(statement)}
-            statements[statement] = _joined(classes[statement].values())
+            statements[statement] = joined(classes[statement].values())
         else:
             statements[statement] = mentions(statement)
     called = frozenset[str]().union(*(spoken.called for spoken in statements.values()))
     definitions = {each.name: each for each in statements if isinstance(each, (*_FUNCTIONS, ast.ClassDef))}
+    training = {name for owner, spoken in classes.items() for name in _training_methods(owner, spoken)}
     told = {name for name, node in definitions.items() if statements[node].tells}
-    for name in _leading({name: statements[node].names for name, node in definitions.items()}, told):
+    given = {name for name, node in definitions.items() if statements[node].methods & training} - told
+    for name in _leading({name: statements[node].names for name, node in definitions.items()}, told, given):
         node = definitions[name]
         if isinstance(node, _FUNCTIONS) and name not in called:
             yield Entry(node, None)
     for owner, spoken in classes.items():
-        if owner.name not in called and statements[owner].tells:
+        if owner.name not in called and (statements[owner].tells or statements[owner].methods & training):
             methods = {each.name: each for each in owner.body if isinstance(each, _FUNCTIONS)}
             told = {name for name, each in methods.items() if spoken[each].tells}
-            for name in _leading({name: spoken[each].own for name, each in methods.items()}, told):
+            given = {name for name, each in methods.items() if (spoken[each].methods - spoken[each].own) & training}
+            for name in _leading({name: spoken[each].own for name, each in methods.items()}, told, given - told):
                 if name not in statements[owner].own and name != "__init__":
                     yield Entry(methods[name], owner.name)
+
+
+def _training_methods(owner: ast.ClassDef, spoken: Mapping[ast.AST, Mentions]) -> Iterator[str]:
+    """The methods of a class that train, but for names that modules and optimizers have; `train` of what is neither."""
+    common = _COMMON | {"train"} if owner.bases else _COMMON
+    for each in owner.body:
+        if isinstance(each, _FUNCTIONS) and spoken[each].tells and each.name not in common:
+            yield each.name
+
+
+_COMMON = frozenset({"__init__", "backward", "eval", "forward", "step", "zero_grad"})
 
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def _leading(uses: Mapping[str, frozenset[str]], told: set[str]) -> list[str]:
-    """The definitions that use, directly or through others, one of `told` other than themselves."""
-    leading = set(told)
+def _leading(uses: Mapping[str, frozenset[str]], told: set[str], given: Collection[str] = ()) -> list[str]:
+    """The definitions that use, directly or through others, one of `told` other than themselves, or are `given` one."""
+    leading = {*told, *given}
     more = True
     while more:
         found = {name for name, used in uses.items() if (used & leading) - {name}}
         more = not found <= leading
         leading |= found
-    return [name for name, used in uses.items() if (used & leading) - {name}]
+    return [name for name, used in uses.items() if (used & leading) - {name} or name in given]
 
 
 def _defined(tree: ast.Module) -> Mapping[str, Sequence[Definition]]:
@@ -416,13 +345,13 @@ def _functions_of_autograd(parsed: Parsed) -> Collection[str]:
     if ".apply(" not in parsed.document.text:
         return frozenset()
     classes = (each for each in _open(parsed.tree.body) if isinstance(each, ast.ClassDef))
-    return {each.name for each in classes if any(_last_name(base) == "Function" for base in each.bases)}
+    return {each.name for each in classes if any(last_name(base) == "Function" for base in each.bases)}
 
 
 def _applies(function: Definition, applied: Collection[str]) -> bool:
     """True if a function runs one of some custom Functions."""
     return bool(applied) and any(
-        _last_name(owner) in applied for owner, name, _ in methods_called(function) if name == "apply"
+        last_name(owner) in applied for owner, name, _ in methods_called(function) if name == "apply"
     )
 
 
@@ -447,39 +376,8 @@ def _open(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield statement
 
 
-def is_telling(node: ast.stmt) -> bool:
-    """True if a function, or a statement, does anything that a rule could speak of: a backward, a step, a gradient."""
-    return mentions(node).tells
-
-
-def _may_train(stepping: ast.expr) -> bool:
-    """True if an object with a `step` may be an optimizer; environments and profilers have one, too, as may `self`."""
-    match stepping:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name != "self" and _STEPPING.search(name) is None
-        case _:
-            return True
-
-
-_STEPPING = regex(r"env|prof", re.IGNORECASE)
-
-
 _HANDING = regex(r"opt\w*,[^()]*loss|loss\w*,[^()]*opt")
 """The pattern of an optimizer next to a loss, on one line or several."""
-
-
-def _hands_on_training(call: ast.Call) -> bool:
-    """True if a call gets an optimizer and a loss, like a helper that clears, runs backward and steps."""
-    names = [_last_name(each) for each in (*call.args, *(keyword.value for keyword in call.keywords))]
-    return any("loss" in each for each in names) and any(role_of_name(each) == "optimizer" for each in names)
-
-
-def _last_name(node: ast.expr) -> str:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case _:
-            return ""
 
 
 def _loses(function: Definition) -> bool:

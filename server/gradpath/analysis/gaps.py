@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from gradpath.analysis.entry_points import Entry, is_telling
+from gradpath.analysis.entry_points import Entry
+from gradpath.analysis.mentions import is_telling
 from gradpath.diagnostic import Gap, GapKind, Position, Range
 from gradpath.interpreter.trace import Trace
 from gradpath.source.cells import CellsDocument

@@ -17,7 +17,8 @@ from enum import Enum
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
-from gradpath.analysis.entry_points import Entry, take_over
+from gradpath.analysis.entry_points import Entry
+from gradpath.analysis.mentions import take_over
 from gradpath.fixes.lessons import Taught, taught
 from gradpath.interpreter.trace import BackwardRan, Built, Trace
 from gradpath.source.nodes import BLOCKS, Definition, is_generator

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from gradpath.analysis import entry_points
 from gradpath.analysis.certainty import Found, Judgement, judge
 from gradpath.analysis.gaps import failure_in, name_of, unfollowed
+from gradpath.analysis.mentions import is_telling
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Gap
 from gradpath.findings.report import Report, Source
@@ -76,7 +77,7 @@ class Runs:
             else:
                 run_definitions(machine, tree)
                 run_function(machine, tree, entry.function, self.owner, self.use)
-            run_inner(machine, tree, entry_points.is_telling, self.use)
+            run_inner(machine, tree, is_telling, self.use)
         finally:
             unpatch(machine)
         trace = machine.trace

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
-from gradpath.analysis.entry_points import Entry, is_telling, mentions, parts_of, runs_backward
+from gradpath.analysis.entry_points import Entry, runs_backward
+from gradpath.analysis.mentions import is_telling, mentions, parts_of
 from gradpath.interpreter.modules import bound_by
 from gradpath.names.files import Files
 from gradpath.overlays.registry import is_overlaid

@@ -144,16 +144,23 @@ def metered(machine: Machine, items: Iterable[Value]) -> Iterator[Value]:
         yield item
 
 
+ORDINAL = "ordinal"
+"""With the number of an unknown item, the key under which a path remembers which one of an iteration it is."""
+
+
 def endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator[Value]:
     """Items of an unknown iterable, without end: those that it shows, and then new ones."""
     fresh = getattr(source, "fresh_item", None)
     yield from getattr(source, "shown_items", ())
-    while True:
+    for ordinal in itertools.count():
         machine.budget.spend()
         if fresh is not None:
             yield fresh(machine)
         elif isinstance(source, Unknown):
-            yield machine.library.unknown_item(machine, source, None)
+            item = machine.library.unknown_item(machine, source, None)
+            if isinstance(item, Unknown):
+                machine.remembered[ORDINAL, item.number] = ordinal
+            yield item
         else:
             yield _another(machine, seen)
 

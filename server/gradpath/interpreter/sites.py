@@ -59,12 +59,13 @@ class Decision:
 class OfClass:
     """The key of the decision that a parameter is an instance of a class of the program.
 
-    `fitted` says that only its uses tell so, and no annotation.
+    `fitted` says that only its uses tell so, and no annotation; `several`, that its items are instances.
     """
 
     argument: ast.arg
     cls: str
     fitted: bool
+    several: bool = False
 
 
 def iterations_between(earlier: Sequence[tuple[int, int]], later: Sequence[tuple[int, int]]) -> int | None:

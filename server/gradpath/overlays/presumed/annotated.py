@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import SOME
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.run import presumed_instance
 from gradpath.interpreter.trace import Named, OfClass
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
-from gradpath.overlays.presumed.fitting import fitting_class, read_for
+from gradpath.overlays.presumed.fitting import class_of_items, fitting_class, read_for
 from gradpath.overlays.presumed.unknowns import unknown_parameter
 from gradpath.overlays.torch.nn import ModuleInstance
 
@@ -21,9 +23,9 @@ def annotated_parameter(
 ) -> Value:
     """The presumed instance for a parameter without an argument; `UNDEFINED` if its class is unknown.
 
-    Its class is that of the annotation, or the only class of the checked file `tree` that fits. Of a class with an
-    unseen base, or without a `forward` of its own, less would be known than of an unknown value. The path decides
-    whether it is one: another path shows what does not depend on that.
+    Its class is that of the annotation, or the only class of the checked file `tree` that fits; one that fits its items
+    makes it a list of instances. Of a class with an unseen base, or without a `forward` of its own, less would be known
+    than of an unknown value. The path decides whether it is one: another path shows what does not depend on that.
     """
     if default is not UNDEFINED and not isinstance(default, Instance):
         return UNDEFINED
@@ -35,16 +37,21 @@ def annotated_parameter(
         cls = function.scope.get(argument.annotation.id)
     else:
         return UNDEFINED
+    several = cls is None and fitted and tree is not None
+    if several and tree is not None:
+        cls = class_of_items(function, tree, argument)
     if not isinstance(cls, Class) or cls.node is None or cls.open:
         return UNDEFINED
     making = machine.remembered.setdefault(_MAKING, set())
     assert isinstance(making, set)
     if cls in making or any(base.name in ("ABC", "Protocol") for base in cls.mro):
         return UNDEFINED
-    if not machine.path.decide(OfClass(argument, cls.name, fitted), argument, True, machine.site, idle=True):
+    if not machine.path.decide(OfClass(argument, cls.name, fitted, several), argument, True, machine.site, idle=True):
         return UNDEFINED
     making.add(cls)
     try:
+        if several:
+            return List([_another(machine, function, cls) for _ in range(SOME)])
         made = _instance(machine, function, cls)
     finally:
         making.discard(cls)
@@ -54,6 +61,19 @@ def annotated_parameter(
         return made  # A part of what is being made belongs to that.
     machine.emit(Named(argument.arg, made, machine.site()))
     return made
+
+
+def _another(machine: Machine, function: Function, cls: Class) -> Instance:
+    """An instance that shares no model and no optimizer with those that were made before."""
+    for argument in _arguments_of(cls):
+        machine.unknowns.pop(("parameter", argument), None)
+    return _instance(machine, function, cls)
+
+
+def _arguments_of(cls: Class) -> list[ast.arg]:
+    initialiser = cls.find("__init__")
+    spec = initialiser.node.args if isinstance(initialiser, Function) else None
+    return [] if spec is None else [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]
 
 
 def _instance(machine: Machine, function: Function, cls: Class) -> Instance:

@@ -106,6 +106,54 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
     return cls if isinstance(cls, Class) and cls.node is chosen.node else None
 
 
+def class_of_items(function: Function, tree: ast.Module, argument: ast.arg) -> Class | None:
+    """The only class of the file `tree` that the items of a parameter can be instances of: `for agent in agents`."""
+    if function.owner is not None and argument is _arguments(function.node)[0]:
+        return None
+    inside = function.owner.node if function.owner is not None else None
+    usage = _usage_of_items(function.node, inside, argument.arg)
+    found = [each for each in _profiles_of(tree) if each.node is not inside and _fits(usage, each, "model")]
+    chosen = _chosen(found, "")
+    if chosen is None or not _is_telling(usage, chosen, "model"):
+        return None
+    cls = function.scope.get(chosen.node.name)
+    return cls if isinstance(cls, Class) and cls.node is chosen.node else None
+
+
+def _usage_of_items(body: ast.AST, inside: ast.ClassDef | None, name: str) -> Usage:
+    """The uses of what loops take from a parameter, also from the attribute of `self` that it is stored in."""
+    places = [(body, name)]
+    methods = () if inside is None else [each for each in inside.body if isinstance(each, ast.FunctionDef)]
+    places += [(method, kept) for method in methods for kept in uses.kept_as(body, name)]
+    return _merged(
+        (
+            _usages_of(code)[item]
+            for code, place in places
+            for item in _items_of(code, place)
+            if item in _usages_of(code)
+        ),
+        is_part=False,
+    )
+
+
+def _items_of(code: ast.AST, place: str) -> set[str]:
+    """What a piece of code calls the items of a place: `agent` in `for i, agent in enumerate(self.agents)`."""
+    loops = [each for each in nodes(code) if isinstance(each, ast.For | ast.comprehension)]
+    found = {name for each in loops for name in _taken_from(each.target, each.iter, place)}
+    return {f"{place}[]", *found}
+
+
+def _taken_from(target: ast.expr, source: ast.expr, place: str) -> Iterator[str]:
+    match target, source:
+        case ast.Name(id=name), _ if place_of(source) == place:
+            yield name
+        case ast.Tuple(elts=[_, second]), ast.Call(func=ast.Name(id="enumerate"), args=[within, *_]):
+            yield from _taken_from(second, within, place)
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=sources):
+            for each, within in zip(targets, sources, strict=False):
+                yield from _taken_from(each, within, place)
+
+
 def _is_whole(usage: Usage, profile: Profile) -> bool:
     """True if something is more than called, or may be a network of which the file makes the parts."""
     return not usage.calls or (profile.is_module and not usage.is_part)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from gradpath.interpreter.kinds import OF_TENSORS, Kind
+from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Library, Made, Member, Undefined
-from gradpath.interpreter.trace import Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
+from gradpath.interpreter.trace import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
 from gradpath.overlays.presumed import carriers, conditions, frozen, weights
 from gradpath.overlays.presumed.clearing import is_engine
@@ -271,9 +271,17 @@ def _forward_hook(machine: Machine, receiver: Unknown, arguments: Arguments) -> 
     return module_hooks.register_unseen(machine, receiver, models, hook)
 
 
+def _numpy(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`out.numpy()` of what was computed with a graph; a model of another library gives arrays so as well."""
+    if receiver.kind not in COMPUTED_WITH or not machine.trace.of(BackwardRan):
+        return NotImplemented
+    return machine.call(presume_tensor(machine, receiver).attribute(machine, "numpy"), arguments)
+
+
 METHODS: dict[str, Method] = {
     "backward": _backward,
     "item": _number("item"),
+    "numpy": _numpy,
     "detach": _detached,
     "detach_": _detach_in_place,
     "state_dict": state_dicts.presumed_state_dict,

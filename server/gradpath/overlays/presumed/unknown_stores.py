@@ -14,7 +14,7 @@ from gradpath.interpreter.trace import Cleared, Lent, OptionSet
 from gradpath.interpreter.values import Unknown, Value, identity, is_data
 from gradpath.overlays.presumed import conditions, frozen, weights
 from gradpath.overlays.presumed.asked import has_graph, is_open
-from gradpath.overlays.presumed.presumed_tensors import is_computed, presume_tensor, require
+from gradpath.overlays.presumed.presumed_tensors import is_computed, is_made_as_tensor, presume_tensor, require
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch import state_dicts
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
@@ -65,7 +65,8 @@ def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorVal
 
 def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
     """`unknown[key] = value`: what is set is remembered; a parameter is written in place."""
-    if unknown.kind is Kind.PARAMETER or is_indexed_as_tensor(machine, unknown, key):
+    made = has_graph(machine, (value,)) and not isinstance(key, str) and is_made_as_tensor(unknown)
+    if unknown.kind is Kind.PARAMETER or made or is_indexed_as_tensor(machine, unknown, key):
         presume_tensor(machine, unknown).set_item(machine, key, value)
         return
     if isinstance(key, str) and key != "params" and _is_parameter_group(unknown):

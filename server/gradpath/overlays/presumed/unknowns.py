@@ -8,6 +8,7 @@ import operator as host
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.iteration import ORDINAL
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -237,7 +238,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
         return presume_tensor(machine, unknown).item(machine, place)
     if unknown_stores.is_indexed_as_tensor(machine, unknown, index):
         return presume_tensor(machine, unknown).item(machine, index)
-    key = None if index is None else ("item", unknown.number, identity(index))
+    key = None if index is None else _key_of_item(machine, unknown, index)
     made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
         row = presumptions.of_item(machine, unknown, index)
@@ -248,6 +249,15 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
             made.kind, made.provenance = row.kind, row.provenance(conditions.name_of(named), unknown)
         weights.note_part(machine, unknown, made, index)
     return made
+
+
+def _key_of_item(machine: Machine, unknown: Unknown, index: Value) -> tuple[object, ...]:
+    """The key under which an item is the same again; that of the first name in `named_parameters()` is of any model."""
+    if index == 0 and weights.model_of_item(unknown, 1) is not None:
+        ordinal = machine.remembered.get((ORDINAL, unknown.number))
+        if ordinal is not None:
+            return "name of a parameter", ordinal
+    return "item", unknown.number, identity(index)
 
 
 def _meets_tensors(method: Unknown, arguments: Arguments) -> bool:

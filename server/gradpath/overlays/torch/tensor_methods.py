@@ -13,7 +13,7 @@ from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
-from gradpath.interpreter.trace import GradientAbsent
+from gradpath.interpreter.trace import BackwardRan, GradientAbsent
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays.presumed import conditions, missed_flags
 from gradpath.overlays.presumed.absences import is_absent
@@ -64,7 +64,9 @@ def _numpy(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
 
 def refuse_numpy(machine: Machine, tensor: Tensor) -> None:
     """NumPy refuses tensors that require grad, but looks at grad mode (observed: rg/numpy_on_rg_inside_no_grad)."""
-    if machine.autograd.grad_enabled and tensor.requires_grad and not tensor.is_open and not _is_presumed(tensor):
+    if not machine.autograd.grad_enabled or not tensor.requires_grad or tensor.is_open:
+        return
+    if machine.trace.of(BackwardRan) or not _is_presumed(tensor):  # A backward shows that gradients are on here.
         raise AutogradError(FaultKind.NUMPY, tensor=tensor)
 
 

@@ -6,7 +6,7 @@ import ast
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Node, Saved, Tensor
+from gradpath.autograd.tensor import Creation, Node, Saved, Tensor
 from gradpath.diagnostic import Advice, Edit, Fix, Level, Position, Range, Reason, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import following, lifted, operation, same_activation, short_operation, with_time
@@ -86,7 +86,7 @@ def _read_later(
     memory = hidden if isinstance(change, Replaced) else hidden.storage
     readings = trace.once(_readings).get(id(memory), ())
     for reading in readings[bisect_right(readings, index, key=_position) :]:
-        if reading.built < index and (isinstance(change, Mutated) or _reads_anew(reading)) and _is_used(reading):
+        if reading.built < index and (isinstance(change, Mutated) or _reads_anew(reading)) and _is_used(hidden, reading):
             return reading.node, reading.saved, reading.ran
     return None
 
@@ -123,12 +123,15 @@ def _readings(trace: Trace) -> dict[int, list[_Reading]]:
     return found
 
 
-def _is_used(reading: _Reading) -> bool:
+def _is_used(hidden: Tensor, reading: _Reading) -> bool:
     """True if a gradient is computed from what was saved: those of a layer's weights alone are not, from the weights.
 
-    Of an input that is not seen, such as an image, none may be wanted.
+    Of an input that is not seen, such as an image, none may be wanted. Nor does it change with another piece.
     """
-    node, role = reading.node, reading.saved.role
+    node, role, kept = reading.node, reading.saved.role, reading.saved.tensor
+    pieces = hidden.creation is kept.creation is Creation.MULTIPLE and hidden.base is kept.base
+    if pieces and hidden is not kept:
+        return False
     if node.behaviour is None:
         return True
     second, maybe = node.behaviour.second, node.behaviour.maybe_second

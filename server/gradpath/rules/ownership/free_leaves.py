@@ -85,11 +85,18 @@ def _lasts(trace: Trace, leaf: Tensor) -> bool:
 def _is_input(trace: Trace, leaf: Tensor) -> bool:
     """True if a layer, or a model that is not seen, works on a leaf, or on a part or another form of it."""
     return any(
-        any(each is leaf or leaf in each.maker for each in given)
+        any(each is leaf or leaf in _formed_of(each).maker for each in given)
         and (event.node.name == PRESUMED or event.node.is_open or any(each.operation == "parameter" for each in given))
         for event in trace.of(Built)
         for given in [[tensor for tensors in event.inputs.values() for tensor in tensors]]
     )
+
+
+def _formed_of(tensor: Tensor) -> Tensor:
+    """What a tensor is another form of, last but one: a view, a cast, a function of it alone."""
+    while len(tensor.maker) == 1 and len(tensor.maker[0].maker) > 0:
+        tensor = tensor.maker[0]
+    return tensor
 
 
 def _is_listed(document: Document, name: str) -> bool:

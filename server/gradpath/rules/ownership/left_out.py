@@ -62,7 +62,7 @@ def _is_module(trace: Trace, bound: Named, source: Source, given: Given) -> Word
 def ungrouped(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """The layers, and biases of layers, that were forgotten when the parameters of a module were put into groups."""
     strange = {id(tensor): tensor for tensor in strangers(trace, held) if is_of_layer(tensor)}
-    for given in trace.of(Given):
+    for given in {id(each.optimizer): each for each in trace.of(Given)}.values():  # With the groups added later.
         call = call_of(trace, given.site.node)
         if not strange or given.groups < 2 or call is None or not call.args:
             continue

@@ -86,7 +86,8 @@ def _read_later(
     memory = hidden if isinstance(change, Replaced) else hidden.storage
     readings = trace.once(_readings).get(id(memory), ())
     for reading in readings[bisect_right(readings, index, key=_position) :]:
-        if reading.built < index and (isinstance(change, Mutated) or _reads_anew(reading)) and _is_used(hidden, reading):
+        meets = reading.built < index and (isinstance(change, Mutated) or _reads_anew(reading))
+        if meets and _is_used(hidden, reading):
             return reading.node, reading.saved, reading.ran
     return None
 

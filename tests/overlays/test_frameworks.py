@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gradpath.analysis.check import check
+from gradpath.overlays.registry import overlays
 from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.source.document import Document
 
@@ -19,7 +20,7 @@ PACKAGE = Path(__file__).parents[2] / "server" / "gradpath"
 OVERLAY = """
 from gradpath.interpreter.classes import OpenClass
 from gradpath.interpreter.values import Arguments
-from gradpath.overlays import engines
+from gradpath.overlays.frameworks import engines
 from gradpath.overlays.registry import Caller
 
 
@@ -28,9 +29,9 @@ class LearnerClass(OpenClass, Caller):
 
     calls = frozenset({"loss_of"})
 
-    def enter(self, machine, function, decorated, receiver, arguments, tree):
-        loss = machine.call(decorated, arguments)
-        engines.at_result(machine, function, lambda: engines.back_propagate(machine, loss, Arguments()))
+    def enter(self, machine, entered):
+        loss = machine.call(entered.made, entered.arguments())
+        engines.at_result(machine, entered.function, lambda: engines.back_propagate(machine, loss, Arguments()))
 
 
 NAMES = {"madeup.Learner": LearnerClass(None)}
@@ -51,7 +52,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the product, and with one more overlay in it."""
     folder = tmp_path_factory.mktemp("extended")
     shutil.copytree(PACKAGE, folder / "gradpath")
-    (folder / "gradpath" / "overlays" / "madeup.py").write_text(OVERLAY)
+    (folder / "gradpath" / "overlays" / "frameworks" / "madeup.py").write_text(OVERLAY)
     return folder
 
 
@@ -120,3 +121,8 @@ def test_a_text_that_uses_a_framework_is_worth_an_analysis(text: str) -> None:
 )
 def test_a_text_that_only_has_the_words_is_not(text: str) -> None:
     assert not speaks_of_tensors(text)
+
+
+def test_a_name_has_one_meaning() -> None:
+    names = [name for overlay in overlays() for name in getattr(overlay, "NAMES", {})]
+    assert sorted(names) == sorted(set(names))

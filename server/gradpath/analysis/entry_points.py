@@ -17,13 +17,13 @@ from gradpath.analysis.inplace_writes import (
     names_weights,
     takes_apart,
 )
-from gradpath.analysis.mentions import TELLING, Mentions, is_telling, joined, last_name, mentions, parts_of
+from gradpath.analysis.mentions import TELLING, Mentions, is_telling, joined, mentions, parts_of
 from gradpath.analysis.untold import is_untold
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
 from gradpath.source.document import Document
 from gradpath.source.index import contents, methods_called
-from gradpath.source.nodes import Definition, nodes, noted, statements
+from gradpath.source.nodes import Definition, last_name, nodes, noted, statements
 from gradpath.source.parse import Parsed
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from gradpath.analysis.inplace_writes import is_without_grad
 from gradpath.overlays.presumed.roles import role_of_name
-from gradpath.source.nodes import Noted, nodes
+from gradpath.source.nodes import Noted, last_name, nodes
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
 
@@ -118,12 +118,3 @@ def _hands_on_training(call: ast.Call) -> bool:
     """True if a call gets an optimizer and a loss, like a helper that clears, runs backward and steps."""
     names = [last_name(each) for each in (*call.args, *(keyword.value for keyword in call.keywords))]
     return any("loss" in each for each in names) and any(role_of_name(each) == "optimizer" for each in names)
-
-
-def last_name(node: ast.expr) -> str:
-    """`optimizer` of `self.optimizer`; "" for what is neither a name nor an attribute."""
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-        case _:
-            return ""

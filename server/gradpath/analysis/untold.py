@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection
 
 from gradpath.overlays.presumed.missed_flags import FLAG, is_near
-from gradpath.source.nodes import Definition, nodes, noted
+from gradpath.source.nodes import Definition, last_name, nodes, noted
 
 
 @noted
@@ -66,7 +66,7 @@ def _is_loose(node: ast.AST) -> bool:
         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=value):
             calls = [each for each in nodes(value) if isinstance(each, ast.Call)]
             return any(
-                _named(each.func) in _DRAWING or (_named(each.func) == "Parameter" and each is not value)
+                last_name(each.func) in _DRAWING or (last_name(each.func) == "Parameter" and each is not value)
                 for each in calls
             )
         case ast.Call(func=ast.Attribute(attr=name), args=[ast.Attribute(value=ast.Name(id="self")), *_]):
@@ -76,10 +76,6 @@ def _is_loose(node: ast.AST) -> bool:
 
 
 _DRAWING = frozenset({"rand", "randn", "normal"})
-
-
-def _named(function: ast.expr) -> str:
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
 def _is_called_to_make(node: ast.AST) -> bool:

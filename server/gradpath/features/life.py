@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from gradpath.analysis.check import Analysis
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Position, Range
-from gradpath.interpreter.trace import Bound, Built, Site, Trace
+from gradpath.features.graph.wording import short
+from gradpath.interpreter.sites import line_of
+from gradpath.interpreter.trace import Bound, Built, Trace
 from gradpath.support.fast_dataclasses import dataclass
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
@@ -87,7 +89,7 @@ def kind_of(tensor: Tensor) -> str:
     if tensor.is_parameter:
         return "a parameter" if tensor.flag else "a frozen parameter"
     if tensor.node is not None:
-        return f"a result of `{_short(tensor.node.name)}`, on the graph"
+        return f"a result of `{short(tensor.node.name)}`, on the graph"
     if tensor.flag:
         return "a leaf that requires grad"
     return "a tensor without a graph" if tensor.cut is None else "a tensor that is cut off from its graph"
@@ -95,27 +97,19 @@ def kind_of(tensor: Tensor) -> str:
 
 def _lines(trace: Trace, tensor: Tensor) -> Iterator[str]:
     if tensor.node is not None:
-        yield f"built on line {_line(tensor.node.site)}"
+        yield f"built on line {line_of(tensor.node.site)}"
     if tensor.cut is not None:
-        yield f"cut by `{tensor.cut.how}` on line {_line(tensor.cut.site)}"
+        yield f"cut by `{tensor.cut.how}` on line {line_of(tensor.cut.site)}"
     savers = [node for node in _nodes(trace) if any(saved.tensor is tensor for saved in node.saved)]
     for node in savers[:4]:
-        yield f"saved for backward by `{_short(node.name)}` on line {_line(node.site)}"
+        yield f"saved for backward by `{short(node.name)}` on line {line_of(node.site)}"
     for write in tensor.storage.writes[-3:]:
-        yield f"changed in place by `{_short(write.operation)}` on line {_line(write.site)}"
+        yield f"changed in place by `{short(write.operation)}` on line {line_of(write.site)}"
     if tensor.node is not None and tensor.node.freed_by is not None:
-        yield f"its graph was freed by the backward on line {_line(tensor.node.freed_by.site)}"
+        yield f"its graph was freed by the backward on line {line_of(tensor.node.freed_by.site)}"
     if tensor.flag and tensor.grad is not None:
         yield "has a gradient at the end of the run"
 
 
 def _nodes(trace: Trace) -> Iterator[Node]:
     return (event.node for event in trace.events if isinstance(event, Built))
-
-
-def _line(site: object) -> int | str:
-    return site.line if isinstance(site, Site) else "?"
-
-
-def _short(name: str) -> str:
-    return name.rpartition(".")[2]

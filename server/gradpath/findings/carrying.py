@@ -273,7 +273,7 @@ def _passed(trace: Trace, user: Node | None, node: Node) -> list[Tensor]:
     """The tensors by which `user` depends on `node`."""
     for event in trace.events:
         if isinstance(event, Built) and event.node is user:
-            found = [each for tensors in event.inputs.values() for each in tensors if each.node is node]
+            found = [each for each in event.operands if each.node is node]
             if found:
                 return found
     return node.outputs
@@ -287,7 +287,7 @@ def _is_used_at_once(trace: Trace, tensor: Tensor, use: Site) -> bool:
         and event.site.node is use.node
         and iterations_between(event.site.loops, use.loops) is not None
         and [frame.node for frame in event.site.frames()] == way
-        and any(each is tensor for tensors in event.inputs.values() for each in tensors)
+        and any(each is tensor for each in event.operands)
         for event in trace.events
     )
 

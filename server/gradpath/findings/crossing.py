@@ -113,4 +113,4 @@ def _reads(trace: Trace, source: Source, tensor: Tensor, frame: Site) -> list[as
 def inputs_of(trace: Trace, node: Node) -> list[Tensor]:
     """The tensors that a node was built from."""
     event = next((each for each in trace.of(Built) if each.node is node), None)
-    return [] if event is None else [tensor for tensors in event.inputs.values() for tensor in tensors]
+    return [] if event is None else event.operands

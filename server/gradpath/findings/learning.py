@@ -260,7 +260,7 @@ def _besides(trace: Trace) -> dict[int, list[_Written]]:
         match event:
             case Built():
                 for output in event.node.outputs:
-                    inputs = [each for tensors in event.inputs.values() for each in tensors]
+                    inputs = event.operands
                     if len(inputs) > len(output.maker):
                         for each in inputs:
                             if each is not output:

@@ -14,6 +14,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.trace import Site
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
+from gradpath.source.nodes import last_name
 
 _MEMORIES = ("lru_cache", "cache", "cached_property")
 _QUESTIONS = ("cache_clear", "cache_info", "cache_parameters")
@@ -56,7 +57,7 @@ def _memory(function: Definition) -> ast.expr | None:
 
 def _name(decorator: ast.expr) -> str:
     named = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
+    return last_name(named)
 
 
 def _without(document: Document, function: Definition, decorator: ast.expr) -> Edit | None:

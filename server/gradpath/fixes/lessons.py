@@ -227,7 +227,7 @@ def _place(site: Site) -> Place:
 def _constant(trace: Trace) -> dict[Place, int]:
     found: Counter[Place] = Counter()
     for event in trace.of(Built):
-        operands = [each for tensors in event.inputs.values() for each in tensors]
+        operands = event.operands
         if len(operands) == 2 and operands[0] is operands[1] and short_operation(event.node.name) in _UNDOING:
             found[_place(event.site)] += 1
     return dict(found)

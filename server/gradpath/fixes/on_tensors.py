@@ -21,6 +21,7 @@ from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trac
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.index import holds
+from gradpath.source.nodes import last_name
 
 MAKERS = frozenset({"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "Variable", "float"})
 """Functions that make of their argument what has no graph."""
@@ -99,7 +100,7 @@ def _translated(trace: Trace, document: Document, call: ast.Call, expressions: S
 
 def is_maker(call: ast.Call) -> bool:
     """True if a call makes of its one argument what has no graph: `torch.tensor(x)`, `Variable(x)`, `float(x)`."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = last_name(call.func)
     return name in MAKERS and len(call.args) == 1 and all(each.arg in _OPTIONS for each in call.keywords)
 
 

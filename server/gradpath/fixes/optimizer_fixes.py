@@ -102,7 +102,7 @@ def _modules(trace: Trace, source: Source, near: Site, leaf: Tensor) -> Iterator
     given = () if user is None else (*user.args.args, *user.args.kwonlyargs)
     homes = _homes(trace, leaf) | {each.arg for each in given}
     for event in trace.of(Built):
-        if not any(leaf is each for tensors in event.inputs.values() for each in tensors):
+        if not any(leaf is each for each in event.operands):
             continue
         for frame in event.site.frames():
             match frame.node:
@@ -132,13 +132,7 @@ def _joined(trace: Trace, source: Source, step: Stepped, near: Site | None) -> I
         return
     own = {id(each) for each in step.parameters}
     executed = {node for event in trace.of(BackwardRan) for node in event.executed}
-    used = [
-        each
-        for event in trace.of(Built)
-        if event.node in executed
-        for tensors in event.inputs.values()
-        for each in tensors
-    ]
+    used = [each for event in trace.of(Built) if event.node in executed for each in event.operands]
     after_it = {id(one) for each in used for one in (each, *each.ancestors())}
     fixes: dict[int, Fix] = {}
     for event in trace.of(CutOff):

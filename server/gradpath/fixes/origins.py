@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.findings.syntax import Definition, function_of
 from gradpath.interpreter.trace import Trace
 from gradpath.source.document import Document
+from gradpath.source.nodes import last_name
 
 MOST = 40
 """Expressions that are looked at."""
@@ -94,7 +95,7 @@ def _gets(target: ast.expr, text: str) -> bool:
 
 def _returned(trace: Trace, call: ast.Call) -> Iterator[ast.expr]:
     """What the function of that name returns, where one ran."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", None)
+    name = last_name(call.func)
     for statement in trace.visits:
         if isinstance(statement, ast.Return) and statement.value is not None:
             function: Definition | None = function_of(trace, statement)

@@ -132,7 +132,7 @@ def _started_anew(case: Case) -> Iterator[Fix]:
     block = block_of(case.trace, first) if first is not None else None
     for event in case.trace.of(Built) if block is not None else ():
         adding = statement_of(case.trace, event.site.node)
-        inputs = [tensor for tensors in event.inputs.values() for tensor in tensors]
+        inputs = event.operands
         if not isinstance(adding, ast.AugAssign) or old not in inputs or event.site.caller is not case.again.caller:
             continue
         if adding.lineno < case.before.line:

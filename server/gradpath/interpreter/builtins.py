@@ -17,7 +17,7 @@ from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.iteration import BARREN, Iteration, gone_through, iterate, sample
 from gradpath.interpreter.lengths import lengths_of
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.mappings import Dict, Set, update
+from gradpath.interpreter.mappings import Dict, Set, make_dict
 from gradpath.interpreter.operators import add, bounded, negation, text_of
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.ranges import backwards, make_range, unknown_numbers
@@ -376,12 +376,6 @@ def _set(machine: Machine, arguments: Arguments) -> Value:
     return Set(items, open=open)
 
 
-def _dict(machine: Machine, arguments: Arguments) -> Value:
-    result = Dict(open=arguments.open)
-    update(machine, result, arguments)
-    return result
-
-
 def _property(machine: Machine, arguments: Arguments) -> Value:
     return Descriptor("property", arguments.get(0, "fget", None), arguments.get(1, "fset", None))
 
@@ -435,7 +429,7 @@ _TYPES: dict[str, tuple[Callable[[Machine, Arguments], Value], Callable[[Value],
     "tuple": (_tuple, lambda value: isinstance(value, tuple)),
     "set": (_set, lambda value: isinstance(value, Set)),
     "frozenset": (_set, lambda value: isinstance(value, Set)),
-    "dict": (_dict, lambda value: isinstance(value, Dict)),
+    "dict": (make_dict, lambda value: isinstance(value, Dict)),
     "range": (make_range, lambda value: isinstance(value, range)),
     "type": (_type, lambda value: isinstance(value, Class)),
 }

@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from gradpath.source.nodes import BLOCKS, Noted, nodes, noted
+from gradpath.source.nodes import BLOCKS, Noted, last_name, nodes, noted
 from gradpath.support.lazy_regex import regex
 
 
@@ -22,7 +22,7 @@ def leaves(statements: Sequence[ast.stmt]) -> bool:
         case ast.If(body=body, orelse=orelse):
             return leaves(body) and leaves(orelse)
         case ast.Expr(value=ast.Call(func=function)):
-            return _name(function) in ("exit", "_exit", "quit")
+            return last_name(function) in ("exit", "_exit", "quit")
         case _:
             return False
 
@@ -128,7 +128,7 @@ def _is_idle(statements: Sequence[ast.stmt], scope: ast.AST | None) -> bool:
                 continue
             case ast.Expr(value=ast.Constant()):
                 continue
-            case ast.Expr(value=ast.Call(func=function)) if _name(function) in _PRINTING:
+            case ast.Expr(value=ast.Call(func=function)) if last_name(function) in _PRINTING:
                 continue
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if _only_reads(value):
                 computed.add(name)
@@ -137,14 +137,10 @@ def _is_idle(statements: Sequence[ast.stmt], scope: ast.AST | None) -> bool:
     return not computed or (scope is not None and _stays_inside(computed, statements, scope))
 
 
-def _name(function: ast.expr) -> str:
-    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
 def _only_reads(value: ast.expr) -> bool:
     """True if an expression reads and computes, and changes nothing."""
     return all(
-        isinstance(each, _READING) or (isinstance(each, ast.Call) and _name(each.func) in _TELLING)
+        isinstance(each, _READING) or (isinstance(each, ast.Call) and last_name(each.func) in _TELLING)
         for each in nodes(value)
     )
 

@@ -192,6 +192,13 @@ def _dict_pop(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     return machine.unknown("item of a dict", None, (target,)) if default is UNDEFINED else default
 
 
+def make_dict(machine: Machine, arguments: Arguments) -> Dict:
+    """`dict(...)` of a dict or pairs, and of keywords."""
+    made = Dict(open=arguments.open)
+    update(machine, made, arguments)
+    return made
+
+
 def update(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     """`dict.update` with a dict, pairs, or keywords; something unknown leaves the dict open."""
     for value in arguments.positional:

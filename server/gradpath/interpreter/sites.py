@@ -76,3 +76,8 @@ def iterations_between(earlier: Sequence[tuple[int, int]], later: Sequence[tuple
         if before != after:
             return loop
     return None
+
+
+def line_of(site: object) -> int | str:
+    """The line of a place; a question mark where that is not known."""
+    return site.line if isinstance(site, Site) else "?"

@@ -32,6 +32,11 @@ class Built:
     inputs: dict[str, tuple[Tensor, ...]]
     site: Site
 
+    @property
+    def operands(self) -> list[Tensor]:
+        """All tensors of `inputs`, in their order."""
+        return [tensor for tensors in self.inputs.values() for tensor in tensors]
+
 
 @dataclass(frozen=True, slots=True)
 class Mutated:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gradpath.source.document import Document
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import last_name, nodes
 from gradpath.source.parse import Parsed
 
 _ADDS = frozenset({"append", "insert", "extend", "addsitedir"})
@@ -121,7 +121,7 @@ class _Reader:
                 return None
 
     def _call(self, function: ast.expr, arguments: list[ast.expr]) -> str | None:
-        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        name = last_name(function)
         match name, arguments:
             case "join" | "Path" | "PurePath", [_, *_]:
                 return self._joined(arguments)

@@ -118,7 +118,7 @@ def _terms(
     zone = terms_of(nodes_of(ran.call.roots))
     graph = reach(nodes_of(ran.call.roots))
     for tensor, event, baseline in _constants(trace, ran, built):
-        operands = [each for tensors in event.inputs.values() for each in tensors]
+        operands = event.operands
         unlearned = _unlearned(trace, source, ran, tensor, event.site)
         if unlearned is not None and not (baseline and unlearned.cause.how in _VALUES_ALONE):
             yield unlearned
@@ -159,7 +159,7 @@ def _constants(trace: Trace, ran: BackwardRan, built: dict[int, Built]) -> Itera
         if event is None or not is_sum(node):
             continue
         subtracted = event.inputs.get("other", ()) if "sub" in short_operation(node.name) else ()
-        for operand in (each for tensors in event.inputs.values() for each in tensors):
+        for operand in event.operands:
             term = _without_factor(trace, operand)
             if not term.requires_grad and not _is_nothing(term):
                 yield term, event, any(operand is each for each in subtracted)
@@ -245,7 +245,7 @@ def _is_setting(trace: Trace, factor: Tensor) -> bool:
 
 def _scales(trace: Trace, factor: Tensor) -> bool:
     """True if all that a path does with a tensor is to multiply by it."""
-    uses = [each for each in trace.of(Built) if any(factor is one for given in each.inputs.values() for one in given)]
+    uses = [each for each in trace.of(Built) if any(factor is one for one in each.operands)]
     return all(short_operation(each.node.name) in _SCALING for each in uses)
 
 

@@ -12,6 +12,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.trace import Discarded, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, names_of
+from gradpath.source.nodes import last_name
 
 METHODS = frozenset(
     {
@@ -180,7 +181,7 @@ def _expects(block: ast.AST) -> bool:
 def _subject(call: ast.Call, method: ast.Attribute) -> ast.expr:
     """The tensor that seems to be changed: before the dot, or the first argument of `torch.clamp(x, 0)`."""
     receiver = _start(method)
-    name = receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")
+    name = last_name(receiver)
     is_function = name in ("torch", "F", "functional") and call.args and not isinstance(call.args[0], ast.Starred)
     return call.args[0] if is_function else receiver
 

@@ -10,7 +10,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import ancestry
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.source.index import inside, methods_called
-from gradpath.source.nodes import Definition
+from gradpath.source.nodes import Definition, last_name
 from gradpath.source.parse import parse
 
 
@@ -52,7 +52,7 @@ def _forward_of(tree: ast.Module, owner: ast.ClassDef) -> Definition | None:
     line, is_module = [owner], False
     for each in line:
         for base in each.bases:
-            name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+            name = last_name(base)
             if name in classes and classes[name] not in line:
                 line.append(classes[name])
             elif name != "Module" or not _is_of_torch(tree, base):

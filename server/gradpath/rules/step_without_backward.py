@@ -93,7 +93,7 @@ def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:
     stepped = {id(tensor) for step in steps for tensor in step.parameters}
     loops = {loop for step in steps for loop, _ in step.site.loops}
     return any(loop in loops for event in trace.of(BackwardRan) for loop, _ in event.site.loops) or any(
-        id(tensor) in stepped for event in trace.of(Built) for tensors in event.inputs.values() for tensor in tensors
+        id(tensor) in stepped for event in trace.of(Built) for tensor in event.operands
     )
 
 

@@ -147,7 +147,7 @@ def _results(built: dict[Node, Built], start: Node, *, sums: bool) -> list[Node]
 
 def _adds_tensor(event: Built) -> bool:
     """True if a sum adds a tensor that has no graph, such as the rewards."""
-    given = [tensor for tensors in event.inputs.values() for tensor in tensors]
+    given = event.operands
     return len(given) == 2
 
 

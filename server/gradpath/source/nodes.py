@@ -76,6 +76,11 @@ BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 """The fields in which statements hold others."""
 
 
+def last_name(node: ast.AST) -> str:
+    """The last part of a dotted name (`b` of `a.b`); empty for any other expression."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Some statements and those in their blocks, in no order."""
     stack: list[ast.AST] = list(body)

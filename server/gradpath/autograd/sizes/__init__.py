@@ -77,7 +77,7 @@ RULES: Mapping[str, Rule] = {
     "repeat_interleave": views.repeat_interleave,
     "rot90": views.rot90,
     "as_real": views.viewed_as_real,
-    "as_complex": views.viewed_as_complex,
+    "as_complex": plain.without_last,
     **{f"atleast_{rank}d": views.at_least(rank) for rank in (1, 2, 3)},
     "cat": joins.cat,
     "stack": joins.stack,

@@ -308,7 +308,3 @@ def at_least(rank: int) -> Rule:
 
 def viewed_as_real(given: Given) -> Shape | None:
     return None if given.first is None else (*given.first, 2)
-
-
-def viewed_as_complex(given: Given) -> Shape | None:
-    return given.first[:-1] if given.first else None

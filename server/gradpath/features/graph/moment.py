@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gradpath.autograd.tensor import BackwardCall, Node, Saved
 from gradpath.features.graph.wording import short
-from gradpath.interpreter.trace import BackwardRan, Event, Mutated, Site
+from gradpath.interpreter.sites import line_of
+from gradpath.interpreter.trace import BackwardRan, Event, Mutated
 from gradpath.support.fast_dataclasses import dataclass
 
 _SINGLY = 2
@@ -42,7 +43,7 @@ class Moment:
         """The state of a node; `names` are those of parameters, by the identity of the tensor."""
         freed = self.freeing(node)
         if freed is not None:
-            yield f"freed by the backward on line {_line(freed.site)}"
+            yield f"freed by the backward on line {line_of(freed.site)}"
         told: dict[str, list[str]] = {}
         for saved, how in self._overwritten(node):
             told.setdefault(how, []).append(name_of_saved(saved, names))
@@ -56,7 +57,7 @@ class Moment:
         for saved in node.saved:
             for write in saved.storage.writes:
                 if write.version > saved.version and id(write) in self.writes:
-                    yield saved, f"on line {_line(write.site)} by `{short(write.operation)}`"
+                    yield saved, f"on line {line_of(write.site)} by `{short(write.operation)}`"
                     break
 
 
@@ -65,7 +66,3 @@ def name_of_saved(saved: Saved, names: Mapping[int, str]) -> str:
     if saved.tensor.label:
         return saved.tensor.label
     return "its result" if saved.role.startswith("out") else names.get(id(saved.tensor), saved.role)
-
-
-def _line(site: object) -> int | str:
-    return site.line if isinstance(site, Site) else "?"

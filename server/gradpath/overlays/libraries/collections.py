@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass
 from gradpath.interpreter.containers import List, extend
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.mappings import Dict, update
+from gradpath.interpreter.mappings import Dict, make_dict
 from gradpath.interpreter.numbers import Length
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays.namespace import Names
@@ -49,12 +49,6 @@ class Bounded(List):
         return NativeFunction(f"deque.{name}", bounded)
 
 
-def _ordered(machine: Machine, arguments: Arguments) -> Value:
-    made = Dict(open=arguments.open)
-    update(machine, made, arguments)
-    return made
-
-
 def _defaultdict(machine: Machine, arguments: Arguments) -> Value:
     made = Dict()
     made.default = arguments.get(0, "default_factory", UNDEFINED)
@@ -69,8 +63,8 @@ def _is_dict(value: Value) -> bool:
 
 NAMES: Names = {
     "collections.deque": TypeClass("deque", _deque, lambda value: isinstance(value, List), SEQUENCE),
-    "collections.OrderedDict": TypeClass("OrderedDict", _ordered, _is_dict, MAPPING),
-    "collections.UserDict": TypeClass("UserDict", _ordered, _is_dict, MAPPING),
+    "collections.OrderedDict": TypeClass("OrderedDict", make_dict, _is_dict, MAPPING),
+    "collections.UserDict": TypeClass("UserDict", make_dict, _is_dict, MAPPING),
     "collections.defaultdict": TypeClass("defaultdict", _defaultdict, _is_dict, MAPPING),
     "collections.Counter": lambda machine, arguments: Dict(open=True),
 }

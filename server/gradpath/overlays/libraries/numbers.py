@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradpath.interpreter.values import Class, Value
+from gradpath.interpreter.values import Class, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.tensor_value import TensorNumber
 
@@ -16,8 +16,8 @@ class NumberClass(Class):
         super().__init__(name)
         self.kinds = kinds
 
-    def holds(self, value: Value) -> bool:
-        return isinstance(value, self.kinds)
+    def holds(self, value: Value) -> bool | None:
+        return None if isinstance(value, Unknown) else isinstance(value, self.kinds)
 
 
 NAMES: Names = {

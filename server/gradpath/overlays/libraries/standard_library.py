@@ -1,4 +1,4 @@
-"""Python's standard library, as far as training code hangs values on it."""
+"""Python's standard library, as far as values of training code go through it."""
 
 from __future__ import annotations
 
@@ -309,18 +309,6 @@ def _dataclass(machine: Machine, arguments: Arguments) -> Value:
     return cls
 
 
-class NumberClass(Class):
-    """The abstract classes of `numbers`: Python's numbers are their instances, tensors are not."""
-
-    __slots__ = ()
-
-    def holds(self, value: Value) -> bool | None:
-        """True if `value` is an instance."""
-        if isinstance(value, (int, float, TensorNumber)):
-            return True
-        return None if isinstance(value, Unknown) else False
-
-
 class _Given(Context):
     """`contextlib.nullcontext(value)`."""
 
@@ -331,10 +319,6 @@ class _Given(Context):
 
     def enter(self, machine: Machine) -> Value:
         return self.value
-
-
-def _context_manager(machine: Machine, arguments: Arguments) -> Value:
-    return arguments.get(0, "func", None)
 
 
 def _math(name: str) -> Callable[[Machine, Arguments], Value]:
@@ -375,8 +359,7 @@ NAMES: Names = {
     "dataclasses.dataclass": _dataclass,
     "dataclasses.field": _field,
     "contextlib.nullcontext": lambda machine, arguments: _Given(arguments.get(0, "enter_result", None)),
-    "contextlib.contextmanager": _context_manager,
-    **{f"numbers.{name}": NumberClass(name) for name in ("Number", "Real", "Integral", "Complex", "Rational")},
+    "contextlib.contextmanager": _same,
     "abc.ABC": Class("ABC"),
     "abc.abstractmethod": _same,
     "sys.exit": leave,

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.mappings import Dict, update
+from gradpath.interpreter.mappings import make_dict
 from gradpath.interpreter.values import Arguments, NativeFunction, Value
 from gradpath.overlays.namespace import Names
-
-
-def _mapping(machine: Machine, arguments: Arguments) -> Value:
-    made = Dict(open=arguments.open)
-    update(machine, made, arguments)
-    return made
 
 
 def _reference(machine: Machine, arguments: Arguments) -> Value:
@@ -21,8 +15,8 @@ def _reference(machine: Machine, arguments: Arguments) -> Value:
 
 
 NAMES: Names = {
-    "weakref.WeakKeyDictionary": _mapping,
-    "weakref.WeakValueDictionary": _mapping,
+    "weakref.WeakKeyDictionary": make_dict,
+    "weakref.WeakValueDictionary": make_dict,
     "weakref.ref": _reference,
     "weakref.proxy": lambda machine, arguments: arguments.get(0, "object", None),
 }

@@ -12,7 +12,7 @@ from gradpath.interpreter.trace import BackwardRan, Cleared, ReadOut, Scaled, Si
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
 from gradpath.overlays.presumed import carriers, conditions, frozen, weights
 from gradpath.overlays.presumed.clearing import is_engine
-from gradpath.overlays.presumed.presumed_tensors import is_computed, presume_tensor, require
+from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, presume_tensor, require
 from gradpath.overlays.presumed.roles import is_of_its_own, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
@@ -156,7 +156,7 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`optimizer.step(closure)`, and `scaler.step(optimizer)`; one that is given a loss is the program's own."""
     if role_of(receiver) == "optimizer":
         closure = arguments.get(0, "closure", None)
-        if isinstance(closure, Object) and (closure.refuses_calls or _is_of_tensors(closure)):
+        if isinstance(closure, Object) and (closure.refuses_calls or is_of_tensors(closure)):
             return NotImplemented
         if isinstance(closure, Object) and not isinstance(closure, Unknown):
             with machine.autograd.mode(grad=True):  # As all optimizers do.
@@ -177,10 +177,6 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         machine.emit(Stepped(receiver, tuple(updated), machine.site()))
         return _zero_grad(machine, receiver, arguments)
     return NotImplemented
-
-
-def _is_of_tensors(value: Value) -> bool:
-    return isinstance(value, Unknown) and value.kind in OF_TENSORS
 
 
 def _is_deepspeed(value: Unknown) -> bool:

@@ -231,7 +231,7 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
                 found.append(value.tensor.tensor)
             case Unknown() if value.kind in OF_TENSORS or is_required(machine, value):
                 found.append(presume_tensor(machine, value).tensor)
-            case Unknown(origin=Call(name=name, of=of, arguments=arguments)) if not _is_of_graph(of):
+            case Unknown(origin=Call(name=name, of=of, arguments=arguments)) if not is_of_tensors(of):
                 given = (of, *arguments) if is_method_of_tensors(name) else arguments
                 if graph_sources(machine, given, depth - 1):
                     found.append(presume_tensor(machine, value).tensor)
@@ -291,7 +291,8 @@ def is_made_as_tensor(key: Value) -> bool:
     return False
 
 
-def _is_of_graph(value: Value) -> bool:
+def is_of_tensors(value: Value) -> bool:
+    """True if an unknown value is presumed to be a tensor, or to hold some."""
     return isinstance(value, Unknown) and value.kind in OF_TENSORS
 
 

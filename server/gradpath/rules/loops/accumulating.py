@@ -142,7 +142,7 @@ def _are_disjoint(first: Tensor | None, second: Tensor | None) -> bool:
 
 def _latest(event: Built) -> Tensor | None:
     """The operand of an addition that was computed last: what is added to the total."""
-    tensors = [tensor for tensors in event.inputs.values() for tensor in tensors if tensor.node is not None]
+    tensors = [tensor for tensor in event.operands if tensor.node is not None]
     apart = [each for each in tensors if each.node is not None and _led_back(each.node, event.site, 3) is None]
     return apart[-1] if apart else None
 
@@ -182,7 +182,7 @@ def _added(event: Built) -> Tensor | None:
     rest = [edge for edge in event.node.edges if edge not in before and edge.accumulates is None]
     if not before or not rest:
         return None
-    inputs = [tensor for tensors in event.inputs.values() for tensor in tensors]
+    inputs = event.operands
     return next((tensor for tensor in inputs if tensor.node in rest), None)
 
 
@@ -395,7 +395,7 @@ def _come_apart(first: Tensor | None, later: Tensor | None) -> bool:
 
 def _takes(event: Built, tensor: Tensor | None) -> bool:
     """True if an operation takes the tensor, or a constant that was computed from it."""
-    inputs = [each for tensors in event.inputs.values() for each in tensors]
+    inputs = event.operands
     return any(
         each is tensor or (not each.requires_grad and any(one is tensor for one in each.ancestors())) for each in inputs
     )

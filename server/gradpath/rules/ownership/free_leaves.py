@@ -88,7 +88,7 @@ def _is_input(trace: Trace, leaf: Tensor) -> bool:
         any(each is leaf or leaf in _formed_of(each).maker for each in given)
         and (event.node.name == PRESUMED or event.node.is_open or any(each.operation == "parameter" for each in given))
         for event in trace.of(Built)
-        for given in [[tensor for tensors in event.inputs.values() for tensor in tensors]]
+        for given in [event.operands]
     )
 
 

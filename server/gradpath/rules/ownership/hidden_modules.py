@@ -28,7 +28,7 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
     """
     if not _is_alone(trace) or trace.among(Given, Stepped):
         return
-    used = {id(tensor) for event in trace.of(Built) for tensors in event.inputs.values() for tensor in tensors}
+    used = {id(tensor) for event in trace.of(Built) for tensor in event.operands}
     for event in trace.of(Overlooked):
         owner = next((each for each in ancestry(trace, event.site.node) if isinstance(each, ast.ClassDef)), None)
         place = event.site.node
@@ -54,7 +54,7 @@ def made_in_forward(trace: Trace, source: Source, rule: str) -> Iterator[Report]
     kept |= touched(trace)
     told: set[ast.AST] = set()
     for event in trace.of(Built):
-        for tensor in (each for given in event.inputs.values() for each in given):
+        for tensor in event.operands:
             made = tensor.origin
             if tensor.operation != "parameter" or id(tensor) in kept or not isinstance(made, Site):
                 continue

@@ -131,8 +131,7 @@ def _goes_before(trace: Trace, source: Source, bound: Named, held: Set[int]) -> 
         return False
     own = ways_of(bound).keys()
     return any(
-        any(id(tensor) in held for tensors in event.inputs.values() for tensor in tensors)
-        and not own.isdisjoint(map(id, leaves([event.node])))
+        any(id(tensor) in held for tensor in event.operands) and not own.isdisjoint(map(id, leaves([event.node])))
         for event in trace.of(Built)
     )
 
@@ -198,7 +197,7 @@ _OTHERWISE = frozenset({"eval", "named_parameters", "parameters", "requires_grad
 def _follows(trace: Trace, own: Set[int], held: Set[int]) -> bool:
     """True if the module with these parameters works on what a trained one has computed."""
     return any(
-        any(id(_before_views(tensor)) in own for tensors in event.inputs.values() for tensor in tensors)
+        any(id(_before_views(tensor)) in own for tensor in event.operands)
         and not held.isdisjoint(map(id, leaves([event.node])))
         for event in trace.of(Built)
     )

@@ -63,8 +63,7 @@ def _is_weight(trace: Trace, tensor: Tensor) -> bool:
     return (filled or _is_random(tensor)) and any(
         _is_of_layers(event) and (filled or short_operation(event.node.name) in _PRODUCTS)
         for event in trace.of(Built)
-        for given in event.inputs.values()
-        for each in given
+        for each in event.operands
         if _before_views(each) is tensor
     )
 

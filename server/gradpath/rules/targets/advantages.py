@@ -56,7 +56,7 @@ def advantages(trace: Trace, trained: set[int]) -> Iterator[Advantage]:
             regressed.setdefault(node, site)
     for ran in runs if regressed else ():
         for event in products(built, ran):
-            given = [each for tensors in event.inputs.values() for each in tensors]
+            given = event.operands
             for index, (weight, other) in enumerate((given, given[::-1])):
                 for value in values(built, weight.node, differs=True):
                     if value in regressed and _pushes(trace, ran, value, other, trained):
@@ -76,12 +76,12 @@ def products(built: dict[Node, Built], ran: BackwardRan, *, leaves_too: bool = F
             continue
         seen.add(node)
         event, name = built.get(node), short_operation(node.name)
-        given = [each for tensors in event.inputs.values() for each in tensors] if event is not None else []
+        given = event.operands if event is not None else []
         if (
             event is not None
             and name == "mul"
             and len(given) == 2
-            and all(_is_live(each) or (leaves_too and each.flag) for each in given)
+            and all(is_live(each) or (leaves_too and each.flag) for each in given)
         ):
             yield event
         elif name in _CLIPPING or terms_of([node]):
@@ -110,13 +110,14 @@ def _regressed(built: dict[Node, Built], ran: BackwardRan) -> Iterator[tuple[Nod
         event = built.get(node)
         if event is None or short_operation(node.name) not in _REGRESSIONS:
             continue
-        given = [each for tensors in event.inputs.values() for each in tensors]
+        given = event.operands
         for each in given:
             for value in values(built, each.node, differs=len(given) == 1):
                 yield value, event.site
 
 
-def _is_live(tensor: Tensor) -> bool:
+def is_live(tensor: Tensor) -> bool:
+    """True if a tensor surely has a graph."""
     return tensor.node is not None and not tensor.node.is_open
 
 
@@ -139,7 +140,7 @@ def values(
         if name == "div" and live:
             todo.append((live[0], apart))  # What is divided: the rest is a measure of it.
         elif name in _ASSEMBLING and (name != "mul" or len(live) == 1):
-            given = [each for tensors in built[node].inputs.values() for each in tensors] if node in built else []
+            given = built[node].operands if node in built else []
             todo += [(edge, apart or (name in _DIFFERENCES and len(given) == 2)) for edge in live]
         elif through is not None and through(name) and live:
             todo += [(edge, apart) for edge in live]

@@ -17,7 +17,7 @@ from gradpath.findings.stories import lifted, name_of, short_operation
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules.targets.advantages import is_used, products, values
+from gradpath.rules.targets.advantages import is_live, is_used, products, values
 from gradpath.rules.terms.cancelled import cancelled
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -54,10 +54,6 @@ def live_factors(trace: Trace, trained: set[int]) -> Iterator[Live]:
                     yield found
 
 
-def _given(event: Built) -> list[Tensor]:
-    return [each for tensors in event.inputs.values() for each in tensors]
-
-
 def _known(tensor: Tensor) -> set[int]:
     return set() if tensor.node is None else {id(leaf) for leaf in leaves([tensor.node])}
 
@@ -66,10 +62,10 @@ def _old_probabilities(built: dict[Node, Built], ran: BackwardRan, runs: list[Ba
     """`exp(new - old) * advantage`: the earlier of two log-probabilities that one network gives."""
     for node in ran.executed:
         event = built.get(node)
-        given = [] if event is None or short_operation(node.name) != "mul" else _given(event)
+        given = [] if event is None or short_operation(node.name) != "mul" else event.operands
         live = [each for each in given if each.node is not None and not each.node.is_open]
         ratio = _ratio(built, live[0].node) if len(given) == 2 and len(live) == 1 and live[0].node else None
-        sides = [] if ratio is None else _given(ratio)
+        sides = [] if ratio is None else ratio.operands
         if ratio is None or len(sides) != 2 or not all(map(_known, sides)) or _known(sides[0]) != _known(sides[1]):
             continue
         starts = [each.node for each in sides if each.node is not None]
@@ -119,7 +115,7 @@ def _gives_logarithm(node: Node) -> bool:
 def _multiplied(built: dict[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
     """`multiplier * value`, where another loss has `multiplier.detach() * value`: the two take turns."""
     for event in products(built, ran, leaves_too=True):
-        given = _given(event)
+        given = event.operands
         for index, (multiplier, value) in enumerate((given, given[::-1])):
             of = _leaf_of(multiplier)
             if of is None or value.node is None:
@@ -146,7 +142,7 @@ def _weighed(built: dict[Node, Built], ran: BackwardRan) -> Iterator[tuple[Tenso
     """The products of a constant with something that has a graph."""
     for node in ran.executed:
         event = built.get(node)
-        given = [] if event is None or short_operation(node.name) != "mul" else _given(event)
+        given = [] if event is None or short_operation(node.name) != "mul" else event.operands
         if event is not None and len(given) == 2:
             for constant, value in (given, given[::-1]):
                 if value.node is not None and not constant.requires_grad and not constant.is_open:
@@ -180,18 +176,14 @@ def _drawn_to(built: dict[Node, Built], ran: BackwardRan) -> Iterator[tuple[Site
             continue
         if name in _BY_PROBABILITIES:
             one, other = (event.inputs.get(each, ()) for each in ("input", "target"))
-            if len(one) == len(other) == 1 and all(map(_is_live, (*one, *other))):
+            if len(one) == len(other) == 1 and all(map(is_live, (*one, *other))):
                 yield event.site, one[0], other[0], 1
-        given = _given(event) if name == "mul" else []
-        if len(given) == 2 and all(map(_is_live, given)):
+        given = event.operands if name == "mul" else []
+        if len(given) == 2 and all(map(is_live, given)):
             for index, (weight, logarithm) in enumerate((given, given[::-1])):
                 ends = [_named(each, _SCALES - _PROBABILITIES - _LOGARITHMS) for each in (weight, logarithm)]
                 if ends[0] in _PROBABILITIES and ends[1] in _LOGARITHMS | {"logsigmoid"}:
                     yield event.site, logarithm, weight, index
-
-
-def _is_live(tensor: Tensor) -> bool:
-    return tensor.node is not None and not tensor.node.is_open
 
 
 def _named(tensor: Tensor, through: frozenset[str]) -> str:
@@ -213,9 +205,9 @@ def _taught(built: dict[Node, Built], ran: BackwardRan) -> Iterator[Node]:
     """The outputs that a loss compares with labels."""
     for node in ran.executed:
         event = built.get(node) if short_operation(node.name) in _BY_LABELS else None
-        given = [] if event is None else _given(event)
+        given = [] if event is None else event.operands
         for tensor in given:
-            if tensor.node is not None and sum(map(_is_live, given)) == 1:
+            if tensor.node is not None and sum(map(is_live, given)) == 1:
                 yield from _outputs(built, tensor)
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.aliases import memory_of
-from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.autograd.tensor import UNSEEN
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
@@ -43,13 +43,9 @@ def anchored(trace: Trace, ran: BackwardRan) -> Iterator[Anchored]:
                 yield Anchored(here[0].site, _kept(here[0]), ran)
 
 
-def _sides(event: Built) -> list[Tensor]:
-    return [each for tensors in event.inputs.values() for each in tensors]
-
-
 def _is_of_itself(event: Built) -> bool:
     """True if a parameter is compared with itself, or with what shares its memory."""
-    sides = [memory_of(each) for each in _sides(event)]
+    sides = [memory_of(each) for each in event.operands]
     return len(sides) == 2 and sides[0] is sides[1] and sides[0].is_parameter and sides[0].operation != UNSEEN
 
 
@@ -59,7 +55,7 @@ def _is_measured(trace: Trace, event: Built) -> bool:
         return True
     made = set(map(id, event.node.outputs))
     for later in trace.of(Built):
-        given = [id(each) for each in _sides(later) if id(each) in made]
+        given = [id(each) for each in later.operands if id(each) in made]
         name = short_operation(later.node.name)
         if given and (name in _DISTANCES or (name == "mul" and len(given) > 1)):
             return True
@@ -67,7 +63,7 @@ def _is_measured(trace: Trace, event: Built) -> bool:
 
 
 def _kept(event: Built) -> Site | None:
-    cuts = (each.cut for each in _sides(event))
+    cuts = (each.cut for each in event.operands)
     return next((cut.site for cut in cuts if cut is not None and isinstance(cut.site, Site)), None)
 
 

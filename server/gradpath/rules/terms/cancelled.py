@@ -44,7 +44,7 @@ def cancelled(trace: Trace, ran: BackwardRan) -> Iterator[Cancelled]:
 
 def _equal_sides(built: dict[Node, Built], event: Built) -> tuple[Built, Built] | None:
     """What made the two operands of an operation, if they have the same value; else None."""
-    given = [each for tensors in event.inputs.values() for each in tensors]
+    given = event.operands
     if len(given) != 2:
         return None
     one, other = (_made(built, each) for each in given)
@@ -64,7 +64,7 @@ def _is_same(one: Built, other: Built) -> bool:
     names = {one.node.name, other.node.name}
     if len(names) > 1 or PRESUMED in names or any(is_drawn(name) for name in names) or one.node.is_open:
         return False
-    first, second = ([each for tensors in event.inputs.values() for each in tensors] for event in (one, other))
+    first, second = (event.operands for event in (one, other))
     alike = len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
     written = isinstance(one.site.node, ast.Call) and ast.dump(one.site.node) == ast.dump(other.site.node)
     return bool(first) and alike and written and same_activation(one.site, other.site)

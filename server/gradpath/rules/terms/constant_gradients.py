@@ -32,7 +32,7 @@ def constant_gradients(trace: Trace, ran: BackwardRan) -> Iterator[ConstantGradi
     for event in trace.of(Built):
         if event.node not in measured or not is_sum(event.node):
             continue
-        operands = [each for tensors in event.inputs.values() for each in tensors]
+        operands = event.operands
         beside = {id(leaf) for leaf in leaves(nodes_of(operands))} & reached
         for operand in operands if beside else ():
             found = None if operand.requires_grad else _gradient_of(operand, asked)

@@ -47,7 +47,7 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
 
 def _computed(trace: Trace) -> Iterator[Tensor]:
     """The inputs of the operations of a path."""
-    return (each for event in trace.of(Built) for tensors in event.inputs.values() for each in tensors)
+    return (each for event in trace.of(Built) for each in event.operands)
 
 
 def _scored(trace: Trace) -> set[int]:
@@ -65,6 +65,6 @@ def terms(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Site]]:
     """The terms with a graph that the loss is a sum of, and where each was computed."""
     zone = terms_of(nodes_of(ran.call.roots))
     built = (event for event in trace.of(Built) if event.node in zone)
-    for tensor in (each for event in built for tensors in event.inputs.values() for each in tensors):
+    for tensor in (each for event in built for each in event.operands):
         if tensor.node is not None and tensor.node not in zone and isinstance(tensor.node.site, Site):
             yield tensor, tensor.node.site

@@ -41,6 +41,9 @@ class Transformation(str, Enum):
     ALLOW_UNUSED = "allow-unused"
     UNSCALE = "unscale"
     RETURN = "return"
+    CONVERT = "convert"
+    RETAIN_GRAD = "retain-grad"
+    GUARD = "guard"
 
 
 _T = Transformation
@@ -167,6 +170,7 @@ class Way(Enum):
     LEAF_TOO = _T.GIVE_PARAMETERS, "Give the optimizer {what} as well"
     ADD_GROUP = _T.GIVE_PARAMETERS, "Insert `{text}`"
     HOLD_IN = _T.REGISTER, "Hold them in an `{text}`"
+    DELETE_LINE = _T.DELETE, "Delete `{text}` on {lines}"
     DELETE_SECOND = _T.DELETE, "Delete the second call"
     REDUCE_BY = _T.REDUCE, "Reduce it with `{text}`"
     CALL_IT = _T.CALL, "Call it: `{text}`"
@@ -176,6 +180,9 @@ class Way(Enum):
     CALL_INSTEAD = _T.CALL, "Call `{text}`"
     RETURN_MORE = _T.RETURN, "Return None for the others: `{text}`"
     RETURN_NONE = _T.RETURN, "Return None instead of {what}"
+    AS_FLOAT = _T.CONVERT, "Make it floating point: `{text}`"
+    RETAIN_GRAD = _T.RETAIN_GRAD, "Keep the gradient of {what}: `{text}` before {lines}"
+    WITH_GRADIENT = _T.GUARD, "Leave out what has no gradient: `{text}`"
     FIND_UNUSED = _T.ALLOW_UNUSED, "Pass `find_unused_parameters=True`"
 
     def __init__(self, transformation: Transformation, words: str) -> None:
@@ -186,7 +193,6 @@ class Way(Enum):
 class Cost(str, Enum):
     """What else a fix changes of what is learnt, in the words that end its title."""
 
-    CONSTANT = "which makes a part of the loss constant"
     MIXED = "which trains the parameters of one optimizer by the loss of another"
     STALE = "although parameters have changed in between"
     UNTAUGHT = "after which some parameters get no gradient"

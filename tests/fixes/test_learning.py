@@ -82,6 +82,28 @@ for step in range(4):
     loss.backward()
     optimizer.step()
 """
+NORMALISED_SUM = NORMALISED.replace("(losses / initial).sum()", "losses.sum() / initial.sum()")
+RELATIVE = NORMALISED_IN_A_CLASS.replace(
+    "(losses / self.initial).sum()", "torch.log(losses.mean()) - torch.log(self.initial.mean())"
+)
+RATIO = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+policy = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+states, actions, advantages = torch.randn(8, 4), torch.randint(0, 2, (8, 1)), torch.randn(8, 1)
+old = None
+for epoch in range(4):
+    log_probs = torch.log_softmax(policy(states), dim=1).gather(1, actions)
+    if old is None:
+        old = log_probs
+    loss = -(torch.exp(log_probs - old) * advantages).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
 ADVERSARIAL = """
 import torch
 from torch import nn
@@ -189,6 +211,9 @@ CASES = {  # A program, and what of it is written otherwise where it is right.
     "world model": (WORLD, DETACHED),
     "advantage": (ADVANTAGE, ("log_probs * advantage)", "log_probs * advantage.detach())")),
     "normaliser": (NORMALISED, ("initial = losses", "initial = losses.detach()")),
+    "normaliser of a sum": (NORMALISED_SUM, ("initial = losses", "initial = losses.detach()")),
+    "relative loss": (RELATIVE, ("self.initial = losses", "self.initial = losses.detach()")),
+    "old probabilities": (RATIO, ("old = log_probs", "old = log_probs.detach()")),
     "normaliser in a class": (NORMALISED_IN_A_CLASS, ("self.initial = losses", "self.initial = losses.detach()")),
     "computed once": (TRAINED_ONCE, ("head(encoded)", "head(encoder(inputs))")),
     "adversarial": (ADVERSARIAL, ("D(fake).mean() - D(torch", "D(fake.detach()).mean() - D(torch")),
@@ -234,13 +259,16 @@ def test_some_fix_learns_what_the_right_program_learns(name: str) -> None:
     assert any(ran and not difference(wanted, each, whole=True) for ran, each in found)
 
 
-@pytest.mark.parametrize("name", ["adversarial", "two terms", "rows", "products"])
+@pytest.mark.parametrize(
+    "name", ["adversarial", "two terms", "rows", "products", "normaliser", "relative loss", "old probabilities"]
+)
 def test_what_is_not_ambiguous_has_a_preferred_fix(name: str) -> None:
     assert [fix.preferred for fix in offered(CASES[name][0])].count(True) == 1
 
 
-def test_a_fix_after_which_the_loss_is_constant_is_not_offered() -> None:
-    fixes = offered(NORMALISED)
+@pytest.mark.parametrize("name", ["normaliser", "normaliser of a sum", "relative loss", "old probabilities"])
+def test_a_fix_after_which_the_loss_is_constant_is_not_offered(name: str) -> None:
+    fixes = offered(CASES[name][0])
     assert fixes
     assert not any(fix.does(Transformation.FORGET) for fix in fixes)
 

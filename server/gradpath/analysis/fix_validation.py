@@ -16,7 +16,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
 from gradpath.findings.report import Rule
 from gradpath.fixes.advice import borne_out, rank, repeats, says
-from gradpath.fixes.lessons import costs, is_kept
+from gradpath.fixes.lessons import costs, is_kept, makes_constant
 from gradpath.names.files import TREES
 from gradpath.names.project import Project, project_of
 from gradpath.repairs import Cost, Repair, Transformation, title_of
@@ -169,11 +169,13 @@ class _Workshop:
             made = made if texts is None else self._joined(made, next_fix, texts, back)
         return None
 
-    def _judged(self, fix: Fix, state: State) -> Fix:
-        """The fix with what else it changes of what is learnt: with that it is not safe."""
+    def _judged(self, fix: Fix, state: State) -> Fix | None:
+        """The fix with what else it changes of what is learnt, then unsafe; None if a loss becomes constant."""
         lines = kept_lines(self._document, fix.edits)
         ways = matched(self._before.endings, state.endings, lines)
         pairs = [(old.taught, new.taught) for old, new in ways if old.taught is not None and new.taught is not None]
+        if any(makes_constant(old, new, lines, self._path) for old, new in pairs):
+            return None
         if not all(is_kept(old, new, lines, self._path) for old, new in pairs):
             fix = replace(fix, safety=Safety.UNSAFE, eligible=False)
         return _at_cost(fix, {cost for old, new in pairs for cost in costs(old, new, lines, self._path)})

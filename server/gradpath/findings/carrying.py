@@ -101,8 +101,7 @@ class Case:
         old = reach(entered)
         new = (node for node in reach(nodes_of(self.roots)) if node not in old)
         edges = tuple((node, edge) for node in new for edge in node.edges if edge in entered)
-        cached = bool(self.carried) and self.carried[0].cached
-        return Crossing(self.trace, self.source, edges, self.again, self.kept, self.loop, self.number, cached)
+        return Crossing(self.trace, self.source, edges, self.again, self.kept, self.loop, self.number)
 
     @property
     def from_outside(self) -> bool:

@@ -21,8 +21,7 @@ class Crossing:
     """How a later backward, at `near`, enters an old graph: by `edges` from a node of its own to an old one.
 
     `loop` is what runs again in between, under its `number`; None for what stands in a line. `kept` is what the running
-    bodies held when it failed. It is `cached` if the iteration that made it used it, too: then it may be meant to be
-    trained.
+    bodies held when it failed.
     """
 
     trace: Trace
@@ -32,7 +31,6 @@ class Crossing:
     kept: tuple[Kept, ...]
     loop: ast.For | ast.AsyncFor | ast.While | ast.FunctionDef | ast.AsyncFunctionDef | None = None
     number: int | None = None
-    cached: bool = False
 
     @property
     def entered(self) -> tuple[Node, ...]:
@@ -78,13 +76,13 @@ def _taking(crossing: Crossing, node: Node, edge: Node) -> tuple[Site, ast.expr]
     outermost = next((index for index, each in enumerate(frames) if id(each.caller) in callers), len(frames) - 1)
     for frame in reversed(frames[: outermost + 1]):
         for tensor in tensors[:1]:
-            reads = _reads(trace, source, tensor, frame)
+            reads = reads_at(trace, source, tensor, frame)
             if len(reads) == 1:
                 return frame, reads[0]
     return None
 
 
-def _reads(trace: Trace, source: Source, tensor: Tensor, frame: Site) -> list[ast.expr]:
+def reads_at(trace: Trace, source: Source, tensor: Tensor, frame: Site) -> list[ast.expr]:
     """Where the expression of a frame reads a tensor: by its name, or as the item of a list or dict."""
     known = bindings(trace, tensor)
     held = {target_of(source, each) for each in known if isinstance(each.value, Held) and each.value.kind != "tuple"}

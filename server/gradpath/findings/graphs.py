@@ -162,5 +162,10 @@ def is_sum(node: Node) -> bool:
     return _plain_name(node) in _SUMS
 
 
+def is_scaling(node: Node) -> bool:
+    """True if an operation gives a multiple or a mean of a value, if it is given no other one."""
+    return _plain_name(node) in _SCALINGS
+
+
 def _plain_name(node: Node) -> str:
     return node.name.replace("torch.Tensor.", "torch.").rstrip("_")

@@ -136,16 +136,6 @@ def _fate_in(statement: ast.stmt, name: str) -> bool | None:
     return False if isinstance(statement, ast.If) and fates == [False, False] else None
 
 
-def torch_name(trace: Trace) -> str | None:
-    """The program's name for `torch`; None where it has imported parts of it only."""
-    for statement in trace.visits:
-        if isinstance(statement, ast.Import):
-            for alias in statement.names:
-                if alias.name == "torch" or (alias.name.startswith("torch.") and alias.asname is None):
-                    return alias.asname or "torch"
-    return None
-
-
 def reads_of(node: ast.AST) -> Iterator[ast.expr]:
     """The variables that an expression takes a value from, the function of a call left aside.
 

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
-from gradpath.findings.graphs import is_drawn, is_sum
+from gradpath.findings.graphs import is_drawn, is_scaling, is_sum
 from gradpath.findings.stories import short_operation
 from gradpath.interpreter.trace import Built, Mutated, Site, Stepped
+from gradpath.source.index import contents
 
 _COPIES = frozenset({"detach", "clone", "contiguous", "alias", "tensor", "as_tensor", "from_numpy"})
 """Operations whose result has the value of the one tensor that they are given."""
@@ -18,15 +19,26 @@ _ADDITIONS = frozenset({"add", "radd", "stack"})
 """Operations that change nothing of what is given to them alone."""
 
 
+_FILLED = frozenset({"arange", "eye", "linspace", "ones", "ones_like", "zeros", "zeros_like"})
+"""Functions that make tensors of numbers that are known beforehand."""
+
+
+_OF_GRAPHS = frozenset({"create_graph", "inplace", "requires_grad", "retain_graph"})
+"""Keyword arguments that change nothing of a value."""
+
+
 class ValueNumbers:
     """The numbers of the values along a path, which `follow` learns event by event.
 
     A graph, and what cuts it, makes no difference to a value. What is drawn at random differs from all that is drawn
-    before it, and so does a parameter from what it was before it was updated.
+    before it, and so does a parameter from what it was before it was updated. Where they are `lasting` numbers a
+    parameter keeps its own whatever it learns, and noise that is laid on a value, such as dropout, is always alike.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, lasting: bool = False) -> None:
+        self._lasting = lasting
         self._nodes: dict[Node, int] = {}
+        self._counts: dict[Node, int] = {}
         self._tensors: dict[int, int] = {}
         self._kept: list[Tensor] = []
         self._made: Counter[str] = Counter()
@@ -38,18 +50,19 @@ class ValueNumbers:
         written, self._written = self._written, None
         if written is not None and not (isinstance(event, Built) and event.site.node is written.site.node):
             given = [self.of(each) for each in (written.tensor, *written.sources)]
-            self._keep(written.tensor, self._computed(written.write.operation, given))
+            self._update(written.tensor, self._computed(written.write.operation, given))
         match event:
-            case Built(node=node, inputs=inputs):
+            case Built(node=node, inputs=inputs) as event:
                 given = [self.of(each) for tensors in inputs.values() for each in tensors]
-                self._nodes[node] = self._computed(node.name, given)
+                self._nodes[node] = self._computed(node.name, given, event.site)
+                self._counts[node] = len(given)
                 if node.name.endswith("_") and given:
                     self._keep(next(iter(inputs.values()))[0], self._nodes[node])
             case Mutated():
                 self._written = event  # The node of the write, where it has one, comes next.
             case Stepped(updated=updated):
                 for tensor in updated:
-                    self._keep(tensor, self._computed("updated", [self.of(tensor)]))
+                    self._update(tensor, self._computed("updated", [self.of(tensor)]))
 
     def of(self, tensor: Tensor) -> int:
         """The number of what a tensor holds now."""
@@ -57,8 +70,23 @@ class ValueNumbers:
         for each in (*reversed(makers), tensor):  # Without recursion: programs compute long chains.
             if self._known(each) is None:
                 operands = [number for made in each.maker if (number := self._known(made)) is not None]
-                self._keep(each, self._computed(each.operation, operands) if operands else self._begun(each))
+                self._keep(
+                    each, self._computed(each.operation, operands, each.origin) if operands else self._begun(each)
+                )
         return self._known(tensor) or 0
+
+    def terms(self, starts: Iterable[Node]) -> frozenset[int]:
+        """The numbers of what the results of some nodes are sums, means and multiples of, as far as it has a graph."""
+        todo, found = list(starts), dict[Node, int]()
+        while todo:
+            node = todo.pop()
+            if node in found:
+                continue
+            found[node] = self._nodes.get(node, 0) if node.accumulates is None else self.of(node.accumulates)
+            if is_sum(node) or (is_scaling(node) and self._counts.get(node) == 1):
+                found[node] = 0
+                todo.extend(node.edges)
+        return frozenset(found.values()) - {0}
 
     def gradients(self, call: BackwardCall, executed: Iterable[Node]) -> dict[Node, int]:
         """The numbers of the gradients that came to nodes; over a sum they run on as they are."""
@@ -72,27 +100,57 @@ class ValueNumbers:
         known = self._tensors.get(id(tensor))  # What is written in place has the node of its last write from the start.
         return self._nodes.get(tensor.node) if known is None and tensor.node is not None else known
 
+    def _update(self, tensor: Tensor, number: int) -> None:
+        learns = tensor.is_parameter or (tensor.flag and tensor.node is None)
+        if not (self._lasting and learns):
+            self._keep(tensor, number)
+
     def _keep(self, tensor: Tensor, number: int) -> None:
         self._tensors[id(tensor)] = number
         self._kept.append(tensor)  # So that no other tensor gets its id.
 
-    def _computed(self, operation: str, operands: Sequence[int]) -> int:
+    def _computed(self, operation: str, operands: Sequence[int], at: object = None) -> int:
         name = short_operation(operation).rstrip("_")
         if len(operands) == 1 and (name in _COPIES or name in _ADDITIONS):
             return operands[0]
         turn = 0
-        if is_drawn(name):
+        if is_drawn(name) and not (self._lasting and operands and not name.endswith("_like")):
             self._made[name] += 1
             turn = self._made[name]
-        return hash((name, *operands, turn))
+        return hash((name, *operands, turn, self._options(at)))
+
+    def _options(self, at: object) -> str:
+        """What an operation is told besides its operands: an index, or the constants among the arguments."""
+        match at.node if isinstance(at, Site) else None:
+            case ast.Subscript(slice=index):
+                return self._text(index)
+            case ast.Call(args=args, keywords=keywords):
+                given = (*args, *(each.value for each in keywords if each.arg not in _OF_GRAPHS))
+                return " ".join(self._text(each) for each in given if isinstance(each, ast.Constant | ast.UnaryOp))
+            case _:
+                return ""
 
     def _begun(self, tensor: Tensor) -> int:
-        """The number of what no tensor was computed for: its turn among those that an expression has made."""
-        text = self._text(tensor.origin.node) if isinstance(tensor.origin, Site) else tensor.label
+        """The number of what no tensor was computed for: its turn among those that an expression has made.
+
+        How a call is asked to treat graphs, by keyword arguments, makes no difference.
+        """
+        node = tensor.origin.node if isinstance(tensor.origin, Site) else None
+        text = tensor.label if node is None else self._text(node)
+        if self._lasting and isinstance(node, ast.Call) and _always_gives_the_same(node):
+            return hash(text)
         self._made[text] += 1
         return hash((text, self._made[text]))
 
     def _text(self, node: ast.AST) -> str:
         if node not in self._texts:
-            self._texts[node] = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
+            parts = [node.func, *node.args] if isinstance(node, ast.Call) else [node]
+            made = " ".join(map(ast.unparse, parts)) if isinstance(node, ast.expr) else type(node).__name__
+            self._texts[node] = made
         return self._texts[node]
+
+
+def _always_gives_the_same(call: ast.Call) -> bool:
+    """True if a call makes a tensor of constants."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in _FILLED or (name == "tensor" and not any(contents(each).names for each in call.args))

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Safety
-from gradpath.findings.crossing import Crossing, continuing, readings
+from gradpath.findings.crossing import Crossing, continuing, readings, reads_at
 from gradpath.findings.graphs import reach
+from gradpath.findings.report import Source
 from gradpath.findings.syntax import (
     Compound,
     arguments_of,
@@ -47,15 +48,9 @@ def _is_own(text: str) -> bool:
     return text.removeprefix("self.").isidentifier()
 
 
-def _fix(
-    way: Way, names: Sequence[str], lines: Sequence[int], text: str, edit: Sequence[Edit], *, safe: bool = True
-) -> Fix:
+def _fix(way: Way, names: Sequence[str], lines: Sequence[int], text: str, edit: Sequence[Edit]) -> Fix:
     repair = Repair(way, tuple(dict.fromkeys(names)), tuple(lines), text)
-    return Fix.by(repair, Safety.SAFE if safe else Safety.UNSAFE, tuple(edit), preferred=True)
-
-
-def _iteration(crossing: Crossing, site: object) -> int:
-    return dict(site.loops).get(crossing.number or 0, 0) if isinstance(site, Site) else 0
+    return Fix.by(repair, Safety.SAFE, tuple(edit), preferred=True)
 
 
 # After the backward
@@ -84,12 +79,9 @@ def _detached_after(
     document = crossing.source.document(frame)
     lines = _rebinding(found, edits.indent_unit(document))
     text, names = lines[0] if len(lines) == 1 else "", [text for text, _ in found]
-    made = [each.node.site for _, form in found for each in form.tensors if each.node is not None]
-    renewed = any(_iteration(crossing, site) == _iteration(crossing, crossing.near) for site in made)
-    safe = renewed or not crossing.cached  # What is never made again would never be trained again.
     edit = edits.insert_after(document, statement, *lines) if lines else None
     if edit is not None:
-        yield _fix(Way.DETACH_AFTER, names, [statement.end_lineno or statement.lineno], text, [edit], safe=safe)
+        yield _fix(Way.DETACH_AFTER, names, [statement.end_lineno or statement.lineno], text, [edit])
     first = crossing.loop.body[0] if crossing.loop is not None else None
     if (
         first is not None
@@ -99,7 +91,7 @@ def _detached_after(
     ):
         edit = edits.insert_before(document, first, *lines) if lines else None
         if edit is not None:
-            yield _fix(Way.DETACH_BEFORE, names, [first.lineno], text, [edit], safe=safe)
+            yield _fix(Way.DETACH_BEFORE, names, [first.lineno], text, [edit])
 
 
 def _runs_loop(crossing: Crossing, body: Site) -> bool:
@@ -231,10 +223,8 @@ def _before_use(crossing: Crossing) -> Iterator[Fix]:
         guard = " and ".join(f"{name} is not None" for name in names)
         lines = [f"if {guard}:", *(edits.indent_unit(document) + line for line in lines)]
     edit = edits.insert_before(document, statement, *lines)
-    now = _iteration(crossing, crossing.near)
-    once = crossing.number is None or crossing.trace.visits.get(statement, 0) <= now  # Nothing of one iteration is cut.
     if edit is not None:
-        yield _fix(Way.DETACH_BEFORE, list(names), [statement.lineno], lines[-1].strip(), [edit], safe=once)
+        yield _fix(Way.DETACH_BEFORE, list(names), [statement.lineno], lines[-1].strip(), [edit])
 
 
 def _starts_as_tensor(trace: Trace, bound: Bound, statement: ast.stmt) -> bool:
@@ -253,6 +243,50 @@ def detached_where_read(crossing: Crossing) -> Iterator[Fix]:
     if 0 < len(found) <= MOST:
         changes = [edit for site, read in found for edit in edits.append(source.document(site), read, ".detach()")]
         yield _fix(Way.DETACH_ON, [source.text(site, read) for site, read in found], lines, "", changes)
+
+
+def detached_for(trace: Trace, source: Source, tensor: Tensor, site: Site, kept: tuple[Kept, ...]) -> Iterator[Fix]:
+    """Where the operation at `site` cannot take a tensor with its graph: where it reads it, or where it is kept."""
+    for frame in site.frames():
+        reads = reads_at(trace, source, tensor, frame)
+        if not reads and frame is site and isinstance(_operand(site.node), ast.Call | ast.BinOp | ast.Subscript):
+            yield from rewritten(trace, source, site, ".detach()", Way.DETACH_ON)
+        for read in reads:
+            yield from rewritten(trace, source, frame, ".detach()", Way.DETACH_ON, read)
+    if tensor.node is not None:
+        yield from _where_kept(Crossing(trace, source, ((tensor.node, tensor.node),), site, kept))
+
+
+def rewritten(
+    trace: Trace, source: Source, site: Site, suffix: str, way: Way, operand: ast.expr | None = None
+) -> Iterator[Fix]:
+    """`x.detach()` in place of the operand of an operation; `x = x.detach()` before a statement that changes `x`."""
+    read, document = operand or _operand(site.node), source.document(site)
+    statement = statement_of(trace, site.node)
+    if read is None or statement is None:
+        return
+    text = edits.flat(document, read)
+    own = isinstance(statement, ast.Expr) and statement.value is site.node
+    if (own or isinstance(site.node, ast.Attribute)) and isinstance(read, ast.Name | ast.Attribute):
+        line = f"{text} = {text}{suffix}"
+        edit = edits.insert_before(document, statement, line)
+        if edit is not None:
+            before = Way.DETACH_BEFORE if way is Way.DETACH_ON else way
+            yield _fix(before, [text], [statement.lineno], line, [edit])
+    else:
+        new = edits.followed(text, read, suffix)
+        yield _fix(way, [text], [read.lineno], new, edits.append(document, read, suffix))
+
+
+def _operand(node: ast.AST) -> ast.expr | None:
+    """What a method is called on, a function is given, or an attribute is set of."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=value), args=[]) | ast.Attribute(value=value, ctx=ast.Store()):
+            return value
+        case ast.Call(args=[value, *_]):
+            return value
+        case _:
+            return None
 
 
 # What is written

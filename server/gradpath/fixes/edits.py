@@ -7,6 +7,7 @@ import re
 
 from gradpath.diagnostic import Edit, Position, Range
 from gradpath.source.document import Document
+from gradpath.support.lazy_regex import regex
 
 
 def add_keyword(document: Document, call: ast.Call, name: str, value: str) -> Edit | None:
@@ -274,6 +275,18 @@ def newline(document: Document) -> str:
 
 
 def torch_in(document: Document) -> str | None:
-    """What a file calls `torch`; None where it does not import it as a whole."""
-    found = re.search(r"^[ \t]*import[ \t]+torch(?:[ \t]+as[ \t]+(\w+))?[ \t]*(?:[#;,\r\n]|\Z)", document.text, re.M)
-    return None if found is None else found[1] or "torch"
+    """What a file calls `torch`; None where it does not name it.
+
+    Code from a notebook uses the name without an import of its own.
+    """
+    found = _IMPORTED.search(document.text)
+    if found is not None:
+        return found[1] or "torch"
+    return "torch" if _USED.search(document.text) else None
+
+
+_IMPORTED = regex(r"^[ \t]*import[ \t]+torch(?:[ \t]+as[ \t]+(\w+))?[ \t]*(?:[#;,\r\n]|\Z)", re.M)
+_USED = regex(
+    r"^[ \t]*import[ \t]+torch(?:\.\w+)+[ \t]*(?:[#;,\r\n]|\Z)|^(?![ \t]*(?:#|import\b|from\b)).*?(?<![\w.])torch\.\w",
+    re.M,
+)

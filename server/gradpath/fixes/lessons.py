@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from gradpath.autograd.tensor import Node, Tensor
+from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.findings.graphs import leaves, moved_leaves, nodes_of
 from gradpath.findings.stories import short_operation
 from gradpath.findings.value_numbers import ValueNumbers
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Failed, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Cost
-from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_dataclasses import dataclass, field
 
 Place = tuple[str, int]
 """A file and a line in it."""
@@ -23,7 +23,7 @@ Parameter = tuple[str, int, int]
 Reach = tuple[frozenset[Parameter], frozenset[Parameter] | None]
 """The parameters that a backward gave gradients to, and those of the steps that came next, if any did."""
 
-_UNDOING = frozenset({"div", "true_divide", "sub", "sub_", "div_", "rsub"})
+_UNDOING = frozenset({"div", "true_divide", "sub", "rsub"})
 """Operations that give a constant of a value and itself."""
 
 
@@ -44,7 +44,8 @@ class Taught:
     `owned` are the parameters of each optimizer that stepped. `constant` counts where a value is divided by itself, or
     taken from itself. `left` are the gradients that no step has used, and `reached` the parameters of each backward.
     Where one has `failed`, `aims` are the parameters that it was on its way to. `stale` are the backwards that went
-    through what was computed from parameters before these were updated.
+    through what was computed from parameters before these were updated. `terms` has the numbers of the terms of what
+    each backward went back from, by the place and in order, that of the backward that `failed` included.
     """
 
     lessons: tuple[Lesson, ...]
@@ -52,10 +53,11 @@ class Taught:
     owned: Mapping[int, frozenset[Parameter]]
     constant: Mapping[Place, int]
     left: frozenset[tuple[Parameter, tuple[int, ...]]] = frozenset()
-    failed: bool = False
+    failed: Place | None = None
     aims: frozenset[Parameter] = frozenset()
     reached: tuple[Reach, ...] = ()
     stale: frozenset[Place] = frozenset()
+    terms: Mapping[Place, Sequence[frozenset[int]]] = field(default_factory=dict)
 
 
 def taught(trace: Trace) -> Taught:
@@ -63,7 +65,7 @@ def taught(trace: Trace) -> Taught:
     account = _Account()
     for event in trace.events:
         account.follow(event)
-    return account.closed(_constant(trace))
+    return account.closed()
 
 
 class _Account:
@@ -83,6 +85,9 @@ class _Account:
         self._waiting, self._stepped = 0, False
         self._failure: Failed | None = None
         self._age = _Age()
+        self._lasting = ValueNumbers(lasting=True)
+        self._terms: dict[Place, list[frozenset[int]]] = {}
+        self._constant = Counter[Place]()
 
     def follow(self, event: object) -> None:
         """Take note of an event, in the order of the trace."""
@@ -99,12 +104,32 @@ class _Account:
                 for tensor in event.parameters:  # In this order, whatever comes to be computed first.
                     self._names.of(tensor)
                     self._numbers.of(tensor)
+                    self._lasting.of(tensor)
+            case Built() if self._is_undone(event):
+                self._constant[_place(event.site)] += 1
             case Failed(caught=False):
                 self._failure = event
         self._numbers.follow(event)
+        self._lasting.follow(event)
         self._age.follow(event)
 
+    def _is_undone(self, event: Built) -> bool:
+        """True if an operation gives a constant, since its operands have one value and both have a graph."""
+        operands = event.operands
+        if len(operands) != 2 or short_operation(event.node.name).rstrip("_") not in _UNDOING:
+            return False
+        one, other = operands
+        if not (one.requires_grad and other.requires_grad):
+            return False
+        return one is other or self._numbers.of(one) == self._numbers.of(other)
+
+    def _go_back(self, call: BackwardCall) -> None:
+        if isinstance(call.site, Site):
+            starts = call.starts or nodes_of(call.roots)
+            self._terms.setdefault(_place(call.site), []).append(self._lasting.terms(starts))
+
     def _learn(self, event: BackwardRan) -> None:
+        self._go_back(event.call)
         place, come = _place(event.site), self._numbers.gradients(event.call, event.executed)
         moved = moved_leaves(event)
         for leaf in moved:
@@ -131,21 +156,24 @@ class _Account:
             backwards, values = self._places.get(id(tensor), ()), self._values.get(id(tensor), ())
             self._lessons.append(Lesson(number, self._names.of(tensor), frozenset(backwards), tuple(values)))
 
-    def closed(self, constant: Mapping[Place, int]) -> Taught:
+    def closed(self) -> Taught:
         """All of it, when the path has ended."""
         of = self._names.of
         call = self._failure.error.call if self._failure is not None and self._failure.error is not None else None
         roots = call.roots if call is not None and call.accumulates else ()
+        if call is not None:
+            self._go_back(call)
         return Taught(
             tuple(self._lessons),
             frozenset(self._given),
             self._owned,
-            constant,
+            self._constant,
             frozenset((of(self._leaves[leaf]), tuple(found)) for leaf, found in self._values.items()),
-            self._failure is not None,
+            None if self._failure is None else _place(self._failure.site),
             frozenset(map(of, leaves(nodes_of(roots)))),
             tuple(self._reached),
             frozenset(self._age.stale),
+            self._terms,
         )
 
 
@@ -224,15 +252,6 @@ def _place(site: Site) -> Place:
     return site.path, site.line
 
 
-def _constant(trace: Trace) -> dict[Place, int]:
-    found: Counter[Place] = Counter()
-    for event in trace.of(Built):
-        operands = event.operands
-        if len(operands) == 2 and operands[0] is operands[1] and short_operation(event.node.name) in _UNDOING:
-            found[_place(event.site)] += 1
-    return dict(found)
-
-
 def costs(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> set[Cost]:
     """The changes in the lessons of a path that a fix makes besides the intended ones.
 
@@ -243,9 +262,6 @@ def costs(before: Taught, after: Taught, lines: Mapping[int, int], path: str) ->
     kept = {_moved(each, lines, path) for each in before.given}
     if any(each in stepped and each not in after.given for each in kept):
         found.add(Cost.UNTAUGHT)
-    known = {_moved((*place, 0), lines, path): times for place, times in before.constant.items()}
-    if any(times > max(known.get((*place, 0), 0), 1) for place, times in after.constant.items()):
-        found.add(Cost.CONSTANT)
     if _is_mixed(after) and not _is_mixed(before):
         found.add(Cost.MIXED)
     if len(after.stale) > len(before.stale):
@@ -253,24 +269,46 @@ def costs(before: Taught, after: Taught, lines: Mapping[int, int], path: str) ->
     return found
 
 
+def makes_constant(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
+    """True if a value is divided by itself, or taken from itself, more often than before a fix, and more than once.
+
+    `lines` as in `costs`. In its first iteration a program may compare a value with itself.
+    """
+    known = {_moved((*place, 0), lines, path): times for place, times in before.constant.items()}
+    return any(times > max(known.get((*place, 0), 0), 1) for place, times in after.constant.items())
+
+
 def is_kept(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
     """True if a fix keeps what ran, value by value and gradient by gradient, and what the failing loss was to train.
 
-    `lines` as in `costs`.
+    `lines` as in `costs`. Gradients that are zero, since a value was compared with itself, need not be kept: they may
+    not even stay so.
     """
     known = [(each.optimizer, _moved(each.parameter, lines, path), each.values) for each in before.lessons]
     new = [(each.optimizer, each.parameter, each.values) for each in after.lessons]
-    if not before.failed:  # How often its loops are run may differ.
+    if before.failed is None:  # How often its loops are run may differ.
         sums = {(optimizer, parameter, len(values)) for optimizer, parameter, values in known}
         return sums == {(optimizer, parameter, len(values)) for optimizer, parameter, values in new} and (
             {_moved(parameter, lines, path) for parameter, _ in before.left} == {each for each, _ in after.left}
         )
-    if len(new) < len(known) or not all(map(_is_alike, known, new)):
+    if after.constant or _has_other_terms(before, after, lines, path):
+        return False
+    if len(new) < len(known) or not (before.constant or all(map(_is_alike, known, new))):
         return False
     done = (before.reached[-1][1] if before.reached else None) or frozenset()
     aims = before.aims - done or before.aims  # What has stepped just now is not what this loss is there for.
     wanted = [*before.reached, (aims, None)]
     return not any(_is_lost(each, after, index, lines, path) for index, each in enumerate(wanted))
+
+
+def _has_other_terms(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
+    """True if the backward that failed goes back from a term after the fix that no backward had before."""
+    if before.failed is None:
+        return False
+    place = _moved((*before.failed, 0), lines, path)
+    terms, now = before.terms.get(before.failed, ()), after.terms.get(place[:2], ()) if place is not None else ()
+    known = frozenset[int]().union(*(each for found in before.terms.values() for each in found))
+    return 0 < len(terms) <= len(now) and not now[len(terms) - 1] <= known
 
 
 def _is_lost(wanted: Reach, after: Taught, index: int, lines: Mapping[int, int], path: str) -> bool:

@@ -9,7 +9,7 @@ from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.findings.carrying import Case
 from gradpath.findings.graphs import leaves, nodes_of
 from gradpath.findings.rebinding import rebinding_of
-from gradpath.findings.syntax import statement_of, torch_name
+from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Stepped
 from gradpath.repairs import Repair, Way
@@ -29,10 +29,10 @@ def projected(case: Case) -> Iterator[Fix]:
     rebound, leaf = found
     trained = {id(each) for event in case.trace.of(Stepped) for each in event.parameters}
     alone = [id(each) for each in leaves(nodes_of([bound.tensor]))] == [id(leaf)]
-    statement, torch = statement_of(case.trace, rebound.site.node), torch_name(case.trace)
+    document = case.source.document(rebound.site)
+    statement, torch = statement_of(case.trace, rebound.site.node), edits.torch_in(document)
     if id(leaf) not in trained or not alone or leaf.shape != bound.tensor.shape or leaf.shape is None or torch is None:
         return
-    document = case.source.document(rebound.site)
     match statement:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) if edits.stands_alone(document, statement):
             pass

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.diagnostic import Level
+from gradpath.diagnostic import Advice, Edit, Fix, Level, Range, Reason, Safety
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.rebinding import rebinding_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import name_of
-from gradpath.findings.syntax import statement_of
-from gradpath.interpreter.trace import BackwardRan, Cleared, Failed, GradientAbsent, GradientSet, Trace
+from gradpath.findings.syntax import ancestry, statement_of
+from gradpath.fixes import edits
+from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Failed, GradientAbsent, GradientSet, Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import replace
 
@@ -45,8 +47,52 @@ def _report(trace: Trace, source: Source, failure: Failed, absent: GradientAbsen
         (*steps, Step(at, "there is no gradient")),
         raised_at=failure.site,
         pytorch=f"{failure.exception}: {failure.message}",
-        help=help_text,
+        help=Advice(help_text, reason=Reason.DESIGN),
+        fixes=source.proposed(_fixes(trace, source, absent)),
     )
+
+
+def _fixes(trace: Trace, source: Source, absent: GradientAbsent) -> Iterator[Fix]:
+    tensor, ran = absent.tensor, trace.of(BackwardRan)
+    if tensor.node is not None:
+        yield from _asked_for(trace, source, absent, ran[-1].site if ran else None, Way.RETAIN_GRAD, "retain_grad")
+    elif not tensor.flag:
+        uses = (event.site for event in trace.of(Built) if any(tensor in each for each in event.inputs.values()))
+        yield from _asked_for(trace, source, absent, next(uses, None), Way.REQUIRE_BEFORE, "requires_grad_")
+    elif ran:
+        yield from _left_out(trace, source, absent)
+
+
+def _asked_for(
+    trace: Trace, source: Source, absent: GradientAbsent, place: Site | None, way: Way, method: str
+) -> Iterator[Fix]:
+    """`y.retain_grad()` before a place, where the code that asks for the gradient has a name for the tensor."""
+    name = name_of(trace, source, absent.tensor, absent.site)
+    frames = () if place is None else place.frames()
+    frame = next((each for each in frames if each.caller is absent.site.caller), None)
+    statement = None if frame is None else statement_of(trace, frame.node)
+    if frame is None or statement is None or not name:
+        return
+    text = f"{name}.{method}()"
+    edit = edits.insert_before(source.document(frame), statement, text)
+    if edit is not None:
+        yield Fix.by(Repair(way, (name,), (statement.lineno,), text), Safety.SAFE, (edit,), preferred=True)
+
+
+def _left_out(trace: Trace, source: Source, absent: GradientAbsent) -> Iterator[Fix]:
+    """`if p.grad is not None:` around the statement, or at the end of the comprehension."""
+    statement, document = statement_of(trace, absent.site.node), source.document(absent.site)
+    test = f"if {source.text(absent.site)} is not None"
+    around = [each for each in ancestry(trace, absent.site.node) if isinstance(each, ast.GeneratorExp | ast.ListComp)]
+    edit: Edit | None = None
+    if around:
+        last = around[-1].generators[-1]
+        end = document.range_of(last.ifs[-1] if last.ifs else last.iter).end
+        edit = Edit(document.path, Range(end, end), f" {test.replace('if', 'and', 1) if last.ifs else test}")
+    elif isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign):
+        edit = edits.wrap(document, statement, f"{test}:")
+    if edit is not None:
+        yield Fix.by(Repair(Way.WITH_GRADIENT, text=test), Safety.SAFE, (edit,), preferred=True)
 
 
 def _why(trace: Trace, source: Source, absent: GradientAbsent) -> tuple[list[Step], str, str]:

@@ -10,7 +10,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, lowered, said
-from gradpath.findings.syntax import ancestry, block_of, statement_of, torch_name
+from gradpath.findings.syntax import ancestry, block_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import moved_after
 from gradpath.fixes.out_of_place import augmented, counterparts, write_text, written_name
@@ -83,7 +83,7 @@ def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[F
         if _has_graph(trace, statement) and not leaf.is_parameter:
             yield from _out_of_place(trace, source, site, leaf)
             return
-        torch = torch_name(trace)
+        torch = edits.torch_in(document)
         edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None and torch is not None:
             yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,), preferred=True)

@@ -133,12 +133,12 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     if _is_from_before(found):
         yield from one_by_one(trace, source, near)
         case = _case(trace, source, found)
-        if case is not None and case.carried and not case.from_outside:
-            dropped = _dropped(trace, source, found)
-            for fix in detachments(case.crossing):
-                yield replace(fix, edits=(*fix.edits, *dropped))
-            starts = [each.node for each in case.carried]
-            yield from recomputations(_need(trace, source, found, starts))
+        dropped = _dropped(trace, source, found)
+        for fix in detachments(case.crossing) if case is not None and not case.from_outside else ():
+            yield replace(fix, edits=(*fix.edits, *dropped))
+        starts = [each.node for each in case.carried] if case is not None and case.carried else starts
+        uses = () if case is None else (case.turn, *(each.place for each in case.carried[:1]))
+        yield from recomputations(replace(_need(trace, source, found, starts), uses=uses))
         return
     yield from _handed_on_without_graph(trace, source, found)
     update, last = statement_of(trace, found.site.node), statement_of(trace, near.node)

@@ -14,7 +14,7 @@ from gradpath.findings.cuts import switch_around
 from gradpath.findings.rebinding import lost_updates, rebinding_of, rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import following, target_of, with_time
-from gradpath.findings.syntax import statement_of, torch_name
+from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
@@ -217,7 +217,7 @@ def _in_place_fixes(
         direct = edits.replace(document, statement, update)
         yield Fix.by(Repair(Way.UPDATE_IN_PLACE, (name,), text=update), safety, (direct,), preferred=True)
         return
-    torch = torch_name(trace)
+    torch = edits.torch_in(document)
     if torch is not None and edits.stands_alone(document, statement):
         edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None:

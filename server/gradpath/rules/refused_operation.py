@@ -7,10 +7,16 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Level
+from gradpath.diagnostic import Advice, Fix, Level, Reason, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, lifted, name_of
+from gradpath.findings.syntax import statement_of
+from gradpath.fixes import edits
+from gradpath.fixes.detachment import detached_for, rewritten
+from gradpath.fixes.moving import removed
+from gradpath.fixes.requirement import required_for
 from gradpath.interpreter.trace import BackwardRan, Failed, Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -95,8 +101,41 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         (*steps, Step(site, "is refused")),
         raised_at=site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
-        help=refusal.help,
+        help=Advice(refusal.help, reason=Reason.DESIGN),
+        fixes=source.proposed(_fixes(trace, source, failure, error.kind, tensor)),
     )
+
+
+def _fixes(trace: Trace, source: Source, failure: Failed, kind: FaultKind, tensor: Tensor) -> Iterator[Fix]:
+    if kind is FaultKind.NON_LEAF_FLAG:
+        yield from _deleted(trace, source, failure.site)
+    if kind not in _WITHOUT_GRAPH:
+        yield from detached_for(trace, source, tensor, failure.site, failure.kept)
+    elif kind is FaultKind.DTYPE_FLAG:
+        yield from _as_numbers(trace, source, failure.site)
+    else:
+        yield from required_for(trace, source, failure.site)
+
+
+def _deleted(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
+    """Do not ask a result that has a gradient to require one."""
+    statement = statement_of(trace, site.node)
+    edit = None if statement is None else removed(trace, source.document(site), statement)
+    if edit is not None and statement is not None:
+        repair = Repair(Way.DELETE_LINE, lines=(statement.lineno,), text=source.short(site, statement))
+        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+
+
+def _as_numbers(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
+    """`x.float()` where only floating point numbers will do."""
+    document, node = source.document(site), site.node
+    torch = edits.torch_in(document)
+    if isinstance(node, ast.Call) and any(each.arg == "requires_grad" for each in node.keywords) and torch is not None:
+        edit = edits.add_keyword(document, node, "dtype", f"{torch}.float32")
+        if edit is not None:
+            yield Fix.by(Repair(Way.AS_FLOAT, text=f"dtype={torch}.float32"), Safety.SAFE, (edit,), preferred=True)
+        return
+    yield from rewritten(trace, source, site, ".float()", Way.AS_FLOAT)
 
 
 _LONGEST = 40

@@ -5,6 +5,7 @@ Lines and columns count from 1; columns count Unicode code points. Only `lsp/con
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 
 from gradpath.repairs import Cost, Repair, Transformation, title_of
@@ -92,8 +93,9 @@ class Fix:
     """A way out: its edits are applied together or not at all, and never overlap.
 
     `rewrite` is true where the edits move code (`refactor.rewrite` in an editor).
-    Of the fixes of a diagnostic that are `eligible`, the first one that holds is `preferred`. A trial makes it unsafe
-    where it changes anything of what ran, or of what is learnt.
+    Of the fixes of a diagnostic that are `eligible`, the first safe one that holds is `preferred`, or else the first
+    one. A trial makes a fix unsafe where it changes anything of what ran, and takes it out of those that are eligible
+    where it changes what is learnt.
     `repairs` say what it does; a fix that is no repair of the program, such as one of a comment, has none.
     `costs` are what else it changes of what is learnt, as its trial has shown; a fix with any is not safe.
     """
@@ -124,6 +126,24 @@ class Fix:
     def does(self, transformation: Transformation) -> bool:
         """True if the first of its repairs, which the others complete, is such a transformation."""
         return bool(self.repairs) and self.repairs[0].transformation is transformation
+
+
+def best_of(fixes: Sequence[Fix]) -> Fix | None:
+    """The eligible fix that is preferred to the others: no graph is kept where the program can do without it."""
+    eligible = [fix for fix in fixes if fix.eligible]
+    without = any(fix.does(each) for fix in eligible for each in _WITHOUT_OLD_GRAPHS)
+    return min(
+        eligible,
+        key=lambda fix: (
+            without and fix.does(Transformation.RETAIN_GRAPH),
+            fix.safety is Safety.UNSAFE,
+            fix.does(Transformation.RECOMPUTE),
+        ),
+        default=None,
+    )
+
+
+_WITHOUT_OLD_GRAPHS = (Transformation.DETACH, Transformation.SUM_LOSSES, Transformation.DELETE)
 
 
 class Reason(str, Enum):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 
 from gradpath.autograd.provenance import Presumption
-from gradpath.diagnostic import Diagnostic, Fix, Label, Level, Safety
+from gradpath.diagnostic import Diagnostic, Fix, Label, Level, best_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import ancestry
 from gradpath.interpreter.paths import REMEMBERED, Paths, turned
@@ -452,7 +452,7 @@ def _shortened(text: str, limit: int) -> str:
 
 
 def _one_preferred(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
-    """At most one fix is preferred, and only a safe one."""
-    fixes = tuple(replace(fix, eligible=fix.preferred and fix.safety is Safety.SAFE) for fix in fixes)
-    chosen = next((fix for fix in fixes if fix.eligible), None)
+    """At most one fix is preferred, a safe one if there is any."""
+    fixes = tuple(replace(fix, eligible=fix.preferred) for fix in fixes)
+    chosen = best_of(fixes)
     return tuple(replace(fix, preferred=fix is chosen) for fix in fixes)

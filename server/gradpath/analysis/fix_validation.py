@@ -13,10 +13,10 @@ from gradpath.analysis.path_regression import loses, matched
 from gradpath.analysis.trial_states import Key, State, Texts, key_of, new_reports, state_of, text_in
 from gradpath.autograd.errors import FaultKind
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety, best_of
 from gradpath.findings.report import Rule
 from gradpath.fixes.advice import borne_out, rank, repeats, says
-from gradpath.fixes.lessons import costs, is_kept, makes_constant
+from gradpath.fixes.lessons import costs, is_kept, makes_constant, still_learns
 from gradpath.names.files import TREES
 from gradpath.names.project import Project, project_of
 from gradpath.repairs import Cost, Repair, Transformation, title_of
@@ -114,7 +114,7 @@ class _Workshop:
             if tried is not None and not known:
                 kept.append(tried)
         kept = _as_dear(kept)
-        best = next((fix for fix in kept if fix.eligible), None)
+        best = best_of(kept)
         kept.sort(key=rank)
         return [replace(fix, preferred=fix is best) for fix in kept]
 
@@ -176,8 +176,10 @@ class _Workshop:
         pairs = [(old.taught, new.taught) for old, new in ways if old.taught is not None and new.taught is not None]
         if any(makes_constant(old, new, lines, self._path) for old, new in pairs):
             return None
-        if not all(is_kept(old, new, lines, self._path) for old, new in pairs):
+        if not all(still_learns(old, new, lines, self._path) for old, new in pairs):
             fix = replace(fix, safety=Safety.UNSAFE, eligible=False)
+        elif not all(is_kept(old, new, lines, self._path) for old, new in pairs):
+            fix = replace(fix, safety=Safety.UNSAFE)
         return _at_cost(fix, {cost for old, new in pairs for cost in costs(old, new, lines, self._path)})
 
     def _unfinished(self, fix: Fix, state: State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:

@@ -68,6 +68,6 @@ def repeats(fix: Fix, other: Fix) -> bool:
     return False
 
 
-def rank(fix: Fix) -> tuple[bool, bool]:
-    """The order of fixes: those without a cost first, then those that are safe."""
-    return bool(fix.costs), fix.safety is Safety.UNSAFE
+def rank(fix: Fix) -> tuple[bool, bool, bool]:
+    """The order of fixes: those without a cost first, then those that are safe, and kept graphs last."""
+    return bool(fix.costs), fix.safety is Safety.UNSAFE, fix.does(Transformation.RETAIN_GRAPH)

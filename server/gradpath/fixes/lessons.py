@@ -279,21 +279,28 @@ def makes_constant(before: Taught, after: Taught, lines: Mapping[int, int], path
 
 
 def is_kept(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
-    """True if a fix keeps what ran, value by value and gradient by gradient, and what the failing loss was to train.
+    """True if a fix keeps what ran, value by value and gradient by gradient.
 
-    `lines` as in `costs`. Gradients that are zero, since a value was compared with itself, need not be kept: they may
-    not even stay so.
+    `lines` as in `costs`. Gradients that are zero, since a value was compared with itself, need not be kept.
     """
     known = [(each.optimizer, _moved(each.parameter, lines, path), each.values) for each in before.lessons]
     new = [(each.optimizer, each.parameter, each.values) for each in after.lessons]
-    if before.failed is None:  # How often its loops are run may differ.
-        sums = {(optimizer, parameter, len(values)) for optimizer, parameter, values in known}
-        return sums == {(optimizer, parameter, len(values)) for optimizer, parameter, values in new} and (
-            {_moved(parameter, lines, path) for parameter, _ in before.left} == {each for each, _ in after.left}
-        )
-    if after.constant or _has_other_terms(before, after, lines, path):
-        return False
-    if len(new) < len(known) or not (before.constant or all(map(_is_alike, known, new))):
+    if before.failed is not None:
+        return len(new) >= len(known) and (bool(before.constant) or all(map(_is_alike, known, new)))
+    sums = {(optimizer, parameter, len(values)) for optimizer, parameter, values in known}
+    return sums == {(optimizer, parameter, len(values)) for optimizer, parameter, values in new} and (
+        {_moved(parameter, lines, path) for parameter, _ in before.left} == {each for each, _ in after.left}
+    )  # How often its loops are run may differ.
+
+
+def still_learns(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
+    """True if all parameters that learnt still do, and those that the loss which failed was to train do as well.
+
+    `lines` as in `costs`. That loss is still computed from the same values.
+    """
+    if before.failed is None:
+        return {_moved(each, lines, path) for each in before.given} - {None} <= after.given
+    if after.constant or _has_other_terms(before, after, lines, path) or len(after.lessons) < len(before.lessons):
         return False
     done = (before.reached[-1][1] if before.reached else None) or frozenset()
     aims = before.aims - done or before.aims  # What has stepped just now is not what this loss is there for.
@@ -319,8 +326,18 @@ def _is_lost(wanted: Reach, after: Taught, index: int, lines: Mapping[int, int],
     kept = {*lines.values()}
     if any(file == path and line not in kept for file, line, _ in given):
         return False  # What the fix makes a leaf stands for another one.
-    lost = {_moved(each, lines, path) for each in wanted[0] if wanted[1] is None or each in wanted[1]} - given - {None}
-    return bool(lost if stepped is None else lost & stepped)
+    gone = {_moved(each, lines, path) for each in wanted[0] if wanted[1] is None or each in wanted[1]} - given
+    lost = {each for each in gone if each is not None and (stepped is None or each in stepped)}
+    return not lost <= (_taught_elsewhere(after, given & stepped) if stepped is not None else frozenset())
+
+
+def _taught_elsewhere(after: Taught, given: frozenset[Parameter]) -> frozenset[Parameter]:
+    """The parameters of optimizers that have losses of their own, if a backward has others that it is there for.
+
+    These are the `given` ones that it gives gradients to and that the next step updates.
+    """
+    own = (owned for owned in after.owned.values() if given and owned.isdisjoint(given))
+    return frozenset[Parameter]().union(*own) & frozenset[Parameter]().union(*(each for each, _ in after.reached))
 
 
 def _is_alike(

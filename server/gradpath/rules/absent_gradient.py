@@ -37,8 +37,7 @@ def _absent(trace: Trace, failure: Failed) -> GradientAbsent | None:
 
 
 def _report(trace: Trace, source: Source, failure: Failed, absent: GradientAbsent) -> Report:
-    node = absent.site.node
-    at = replace(absent.site, node=node.target) if isinstance(node, ast.AugAssign) else absent.site
+    at = _asked_at(absent)
     steps, headline, help_text = _why(trace, source, absent)
     return Report(
         RULE.id,
@@ -50,6 +49,12 @@ def _report(trace: Trace, source: Source, failure: Failed, absent: GradientAbsen
         help=Advice(help_text, reason=Reason.DESIGN),
         fixes=source.proposed(_fixes(trace, source, absent)),
     )
+
+
+def _asked_at(absent: GradientAbsent) -> Site:
+    """Where the gradient is asked for: the target of `p.grad /= 2`."""
+    node = absent.site.node
+    return replace(absent.site, node=node.target) if isinstance(node, ast.AugAssign) else absent.site
 
 
 def _fixes(trace: Trace, source: Source, absent: GradientAbsent) -> Iterator[Fix]:
@@ -82,7 +87,7 @@ def _asked_for(
 def _left_out(trace: Trace, source: Source, absent: GradientAbsent) -> Iterator[Fix]:
     """`if p.grad is not None:` around the statement, or at the end of the comprehension."""
     statement, document = statement_of(trace, absent.site.node), source.document(absent.site)
-    test = f"if {source.text(absent.site)} is not None"
+    test = f"if {source.text(_asked_at(absent))} is not None"
     around = [each for each in ancestry(trace, absent.site.node) if isinstance(each, ast.GeneratorExp | ast.ListComp)]
     edit: Edit | None = None
     if around:

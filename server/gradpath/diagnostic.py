@@ -123,6 +123,11 @@ class Fix:
         done = (repairs,) if isinstance(repairs, Repair) else repairs
         return cls(title_of(done), safety, edits, preferred, rewrite, repairs=done)
 
+    @property
+    def said(self) -> str:
+        """The title in the middle of a sentence."""
+        return self.title[:1].lower() + self.title[1:]
+
     def does(self, transformation: Transformation) -> bool:
         """True if the first of its repairs, which the others complete, is such a transformation."""
         return bool(self.repairs) and self.repairs[0].transformation is transformation
@@ -175,11 +180,6 @@ class Advice:
     def known(self) -> str:
         """The text, as far as it is true whatever comes of a trial; else empty."""
         return self.text if self.reason is not None or (self.fix is None and self.refuted is None) else ""
-
-    @classmethod
-    def of(cls, fix: Fix) -> Advice:
-        """To do what a fix does."""
-        return cls(fix.title[:1].lower() + fix.title[1:], fix)
 
     @classmethod
     def optional(cls, text: str) -> Advice:

@@ -7,7 +7,6 @@ from pathlib import Path
 from gradpath.analysis.check import check
 from gradpath.analysis.fix_validation import mended
 from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Safety
-from gradpath.findings.stories import lowered
 from gradpath.fixes.advice import says
 from gradpath.repairs import Transformation
 from gradpath.source.document import Document
@@ -71,7 +70,7 @@ def test_help_tells_of_the_preferred_fix() -> None:
     assert len(wanted) > 5
     for each, fix in wanted:
         told = [line.fix for line in each.advice if line.fix is not None and says(fix, line.fix)]
-        assert each.help == lowered(fix.title) or any(set(other.repairs) <= set(fix.repairs) for other in told)
+        assert each.help == fix.said or any(set(other.repairs) <= set(fix.repairs) for other in told)
         assert each.help not in each.alternatives
 
 
@@ -79,7 +78,7 @@ def test_help_that_tells_of_a_costly_fix_gives_way_to_the_preferred_one() -> Non
     [fault] = tried((ROOT / "samples/faulty/actor_critic.py").read_text(encoding="utf-8"))
     [preferred] = [fix for fix in fault.fixes if fix.preferred]
     assert preferred.safety is Safety.SAFE
-    assert fault.help == lowered(preferred.title)
+    assert fault.help == preferred.said
     assert len(fault.alternatives) == 2
 
 

@@ -107,7 +107,8 @@ class _Workshop:
         """
         kept: list[Fix] = []
         for fix in diagnostic.fixes:
-            if _sort(fix) in _PLACED and any(each.eligible and _sort(each) is _sort(fix) for each in kept):
+            done = (each for each in kept if each.eligible and each.safety is Safety.SAFE)
+            if _sort(fix) in _PLACED and any(_sort(each) is _sort(fix) for each in done):
                 continue
             tried = self._tried(diagnostic, fix) if fix.edits else fix
             known = tried is not None and any(says(tried, each) or repeats(tried, each) for each in kept if each.edits)

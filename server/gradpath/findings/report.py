@@ -7,12 +7,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from gradpath.diagnostic import Advice, Fix, Level
+from gradpath.diagnostic import Advice, Fix, Level, Reason
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.source.document import Document
 from gradpath.support.fast_dataclasses import dataclass
 
 T = TypeVar("T")
+
+
+def _plainly(fix: Fix) -> str:
+    return fix.said
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +34,8 @@ class Report:
     `at` carries the squiggle; `steps` are in execution order, `at` among them. `raised_at` is where PyTorch raises,
     None where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths
     pass `at` and `raised_at`. A `silent` fault raises nothing, though others of its rule do. `about` identifies
-    its subject in a form that is the same on all paths. A `help` without a fix of its own describes the first of the
-    `fixes`; where `why` says what speaks for each of them, it is for where there are none.
+    its subject in a form that is the same on all paths. `why` says what speaks for each of the `fixes`; `help` is the
+    way out in general, which is told where none of them is preferred.
     """
 
     rule: str
@@ -40,21 +44,17 @@ class Report:
     steps: tuple[Step, ...]
     raised_at: Site | None = None
     pytorch: str | None = None
-    help: str | Advice = ""
-    alternatives: tuple[str | Advice, ...] = ()
+    help: str = ""
+    alternatives: tuple[Advice, ...] = ()
     fixes: tuple[Fix, ...] = ()
-    why: Callable[[Fix], str] | None = None
+    why: Callable[[Fix], str] = _plainly
     silent: bool = False
     about: tuple[object, ...] = ()
 
     def advice(self) -> tuple[Advice, ...]:
-        """The lines of advice, the help first, each with what it stands on."""
-        why = self.why
-        told = () if why is None else tuple(Advice(why(fix), fix) for fix in self.fixes)
-        first = next(iter(self.fixes), None)
-        help = self.help if isinstance(self.help, Advice) else Advice(self.help, first)
-        others = (each if isinstance(each, Advice) else Advice(each) for each in self.alternatives)
-        return (*(told or (help,)), *others)
+        """The lines of advice, each with what it stands on: the help, the fixes, and what goes with these."""
+        told = (Advice(self.why(fix), fix) for fix in self.fixes)
+        return (Advice(self.help, reason=Reason.DESIGN), *told, *self.alternatives)
 
 
 @dataclass(frozen=True, slots=True)

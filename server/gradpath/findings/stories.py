@@ -140,11 +140,6 @@ def with_time(when: str, what: str) -> str:
     return f"{when}, {what}" if when else what
 
 
-def lowered(title: str) -> str:
-    """A title in the middle of a sentence."""
-    return title[:1].lower() + title[1:]
-
-
 # Places
 
 

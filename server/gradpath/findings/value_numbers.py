@@ -6,11 +6,10 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from gradpath.autograd.tensor import BackwardCall, Node, Tensor
-from gradpath.findings.graphs import is_drawn, is_scaling, is_sum
+from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
+from gradpath.findings.graphs import is_drawn, is_scaling, is_sum, reach
 from gradpath.findings.stories import short_operation
 from gradpath.interpreter.trace import Built, Mutated, Site, Stepped
-from gradpath.source.index import contents
 
 _COPIES = frozenset({"detach", "clone", "contiguous", "alias", "tensor", "as_tensor", "from_numpy"})
 """Operations whose result has the value of the one tensor that they are given."""
@@ -52,7 +51,7 @@ class ValueNumbers:
             given = [self.of(each) for each in (written.tensor, *written.sources)]
             self._update(written.tensor, self._computed(written.write.operation, given))
         match event:
-            case Built(node=node, inputs=inputs) as event:
+            case Built(node=node, inputs=inputs):
                 given = [self.of(each) for tensors in inputs.values() for each in tensors]
                 self._nodes[node] = self._computed(node.name, given, event.site)
                 self._counts[node] = len(given)
@@ -76,7 +75,13 @@ class ValueNumbers:
         return self._known(tensor) or 0
 
     def terms(self, starts: Iterable[Node]) -> frozenset[int]:
-        """The numbers of what the results of some nodes are sums, means and multiples of, as far as it has a graph."""
+        """The numbers of what the results of some nodes are sums, means and multiples of, as far as it has a graph.
+
+        Empty where unseen code is a part of it, which may compute anything.
+        """
+        starts = tuple(starts)
+        if any(node.name == PRESUMED for node in reach(starts)):
+            return frozenset()
         todo, found = list(starts), dict[Node, int]()
         while todo:
             node = todo.pop()
@@ -110,7 +115,7 @@ class ValueNumbers:
         self._kept.append(tensor)  # So that no other tensor gets its id.
 
     def _computed(self, operation: str, operands: Sequence[int], at: object = None) -> int:
-        name = short_operation(operation).rstrip("_")
+        name = (short_operation(operation) if operation != PRESUMED else _called(at)).rstrip("_")
         if len(operands) == 1 and (name in _COPIES or name in _ADDITIONS):
             return operands[0]
         turn = 0
@@ -137,7 +142,7 @@ class ValueNumbers:
         """
         node = tensor.origin.node if isinstance(tensor.origin, Site) else None
         text = tensor.label if node is None else self._text(node)
-        if self._lasting and isinstance(node, ast.Call) and _always_gives_the_same(node):
+        if self._lasting and node is not None and _always_gives_the_same(node, tensor, text):
             return hash(text)
         self._made[text] += 1
         return hash((text, self._made[text]))
@@ -150,7 +155,21 @@ class ValueNumbers:
         return self._texts[node]
 
 
-def _always_gives_the_same(call: ast.Call) -> bool:
-    """True if a call makes a tensor of constants."""
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name in _FILLED or (name == "tensor" and not any(contents(each).names for each in call.args))
+def _called(at: object) -> str:
+    """The function or method of an unseen call."""
+    match at.node if isinstance(at, Site) else None:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return name
+        case _:
+            return PRESUMED
+
+
+def _always_gives_the_same(node: ast.AST, tensor: Tensor, text: str) -> bool:
+    """True if an expression makes a tensor of constants, or of known ones: nothing is drawn, and no item is taken."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in _FILLED:
+            return True
+        case ast.Call() | ast.BinOp() | ast.UnaryOp() | ast.Compare():
+            return tensor.shape is not None and not tensor.is_parameter and not is_drawn(text)
+        case _:
+            return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradpath.diagnostic import Advice, Diagnostic, Fix, Safety
-from gradpath.findings.stories import lowered
 from gradpath.repairs import Transformation
 from gradpath.support.fast_dataclasses import replace
 
@@ -13,41 +12,32 @@ from gradpath.support.fast_dataclasses import replace
 def borne_out(diagnostic: Diagnostic, fixes: tuple[Fix, ...], holds: Callable[[Fix], bool]) -> Diagnostic:
     """The diagnostic with the `fixes` that have held, and the advice that they leave.
 
-    The help describes the preferred fix; if none is preferred it keeps its words, or describes the first fix if its own
-    has failed. A "not a way out" line is dropped if its fix `holds`, or is offered.
+    The help describes the preferred fix; if none is preferred it is the way out in general. A "not a way out" line is
+    dropped if its fix `holds`, or is offered.
     """
     if not diagnostic.advice:
         return replace(diagnostic, fixes=fixes)
-    lines = {each: _line(each, fixes, holds) for each in diagnostic.advice}
-    first, *others = lines
+    general, *others = diagnostic.advice
     preferred = next((fix for fix in fixes if fix.preferred), None)
-    best = preferred or next((fix for fix in fixes if fix.edits), None)
-    told = first
-    if best is not None and (preferred is not None or not lines[first]):
-        told = next((each for each in lines if _describes(each, best)), Advice(""))
-    help = lines.get(told, "")
-    if not help and best is not None:
-        help = lowered(best.title)
-    if first.fix is not None and any(each.fix == first.fix for each in others):
-        lines[first] = ""  # Another line says the same.
-    left = tuple(line for line in dict.fromkeys(lines.values()) if line and line != help)
-    return replace(diagnostic, fixes=fixes, help=help, alternatives=left)
+    told = [_told(fix, others) for fix in fixes if fix.edits and fix is not preferred]
+    first = general.text if preferred is None else _told(preferred, others)
+    help, *left = [*filter(None, dict.fromkeys((first, *told)))] or [""]
+    left += [each.text for each in others if each.fix is None and _stands(each, fixes, holds)]
+    return replace(diagnostic, fixes=fixes, help=help, alternatives=tuple(left))
 
 
-def _describes(advice: Advice, fix: Fix) -> bool:
-    return advice.fix is not None and says(fix, advice.fix)
+def _told(fix: Fix, lines: Sequence[Advice]) -> str:
+    """A fix that has held, with what speaks for it; the trial may have made it a part of a larger one."""
+    said = next((each for each in lines if each.fix is not None and says(fix, each.fix)), None)
+    return fix.said if said is None or said.fix is None else said.text.replace(said.fix.said, fix.said)
 
 
-def _line(advice: Advice, fixes: Sequence[Fix], holds: Callable[[Fix], bool]) -> str:
-    if advice.refuted is not None:
-        offered = any(fix.edits and _is_alike(fix, advice.refuted) for fix in fixes)
-        return "" if offered or holds(advice.refuted) else advice.text
-    if advice.fix is None:
-        return advice.text
-    held = next((fix for fix in fixes if says(fix, advice.fix)), None)
-    if held is None:
-        return advice.text if advice.reason is not None else ""
-    return advice.text.replace(lowered(advice.fix.title), lowered(held.title))
+def _stands(advice: Advice, fixes: Sequence[Fix], holds: Callable[[Fix], bool]) -> bool:
+    """True unless a line calls something no way out that is one."""
+    refuted = advice.refuted
+    if refuted is None:
+        return True
+    return not any(fix.edits and _is_alike(fix, refuted) for fix in fixes) and not holds(refuted)
 
 
 def _is_alike(one: Fix, other: Fix) -> bool:

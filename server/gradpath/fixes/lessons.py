@@ -286,7 +286,13 @@ def is_kept(before: Taught, after: Taught, lines: Mapping[int, int], path: str) 
     known = [(each.optimizer, _moved(each.parameter, lines, path), each.values) for each in before.lessons]
     new = [(each.optimizer, each.parameter, each.values) for each in after.lessons]
     if before.failed is not None:
-        return len(new) >= len(known) and (bool(before.constant) or all(map(_is_alike, known, new)))
+        if len(new) < len(known) or before.constant:
+            return len(new) >= len(known)
+        if new:
+            return all(map(_is_alike, known, new))
+        left = {_moved(parameter, lines, path): values for parameter, values in before.left}
+        longer = ((left.get(each, ()), values) for each, values in after.left)
+        return all(values[: len(old)] == old for old, values in longer if len(values) > len(old))
     sums = {(optimizer, parameter, len(values)) for optimizer, parameter, values in known}
     return sums == {(optimizer, parameter, len(values)) for optimizer, parameter, values in new} and (
         {_moved(parameter, lines, path) for parameter, _ in before.left} == {each for each, _ in after.left}
@@ -315,7 +321,7 @@ def _has_other_terms(before: Taught, after: Taught, lines: Mapping[int, int], pa
     place = _moved((*before.failed, 0), lines, path)
     terms, now = before.terms.get(before.failed, ()), after.terms.get(place[:2], ()) if place is not None else ()
     known = frozenset[int]().union(*(each for found in before.terms.values() for each in found))
-    return 0 < len(terms) <= len(now) and not now[len(terms) - 1] <= known
+    return 0 < len(terms) <= len(now) and bool(terms[-1]) and not now[len(terms) - 1] <= known
 
 
 def _is_lost(wanted: Reach, after: Taught, index: int, lines: Mapping[int, int], path: str) -> bool:

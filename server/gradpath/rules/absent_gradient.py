@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.diagnostic import Advice, Edit, Fix, Level, Range, Reason, Safety
+from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.rebinding import rebinding_of
@@ -46,7 +46,7 @@ def _report(trace: Trace, source: Source, failure: Failed, absent: GradientAbsen
         (*steps, Step(at, "there is no gradient")),
         raised_at=failure.site,
         pytorch=f"{failure.exception}: {failure.message}",
-        help=Advice(help_text, reason=Reason.DESIGN),
+        help=help_text,
         fixes=source.proposed(_fixes(trace, source, absent)),
     )
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
-from gradpath.diagnostic import Advice, Fix, Level, Reason
+from gradpath.diagnostic import Advice, Fix, Level
 from gradpath.findings.carrying import Case, case_of
 from gradpath.findings.graphs import leaves
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.stories import failures, following, lowered, occasion, operation, turn_of, with_time
+from gradpath.findings.stories import failures, following, occasion, operation, turn_of, with_time
 from gradpath.fixes.carrying_fixes import fixes_for, is_border, retaining
 from gradpath.interpreter.trace import Stepped, Trace
 from gradpath.repairs import Transformation, Way
@@ -34,7 +34,7 @@ def _report(case: Case) -> Report:
         tuple(_steps(case)),
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
-        help=Advice(_help(case), reason=Reason.DESIGN),
+        help=_help(case),
         alternatives=case.source.proposed(_refuted(case, fixes)),
         fixes=fixes,
         why=partial(_why, case),
@@ -98,7 +98,7 @@ def _steps(case: Case) -> Iterator[Step]:
 
 def _why(case: Case, fix: Fix) -> str:
     """A fix with what speaks for it."""
-    way, turn = lowered(fix.title), turn_of(case.loop)
+    way, turn = fix.said, turn_of(case.loop)
     after = fix.repairs[0].way is Way.DETACH_AFTER
     match fix.repairs[0].transformation:
         case Transformation.MOVE | Transformation.RECOMPUTE:

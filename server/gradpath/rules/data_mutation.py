@@ -172,7 +172,7 @@ def _report(
         at,
         f"`{write}` changes, unseen, what the gradient of {operation(source, node, 30)} is computed from",
         tuple(steps),
-        help=Advice(help_line, next(iter(fixes), None), reason=Reason.DESIGN),
+        help=help_line,
         alternatives=(
             Advice(
                 "write under `torch.no_grad()`: then PyTorch raises instead of computing wrongly", reason=Reason.CHOICE

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
-from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, following, with_time
 from gradpath.findings.syntax import call_of, statement_of
@@ -45,8 +45,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         tuple(steps),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.REDUCTION]}",
-        help=Advice.of(fixes[0]) if fixes else "let all parameters take part in the loss",
-        alternatives=tuple(map(Advice.of, fixes[1:])),
+        help="let all parameters take part in the loss",
         fixes=fixes,
     )
 

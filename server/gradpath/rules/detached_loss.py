@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Advice, Fix, Level, Reason, Safety
+from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.findings import cuts
 from gradpath.findings.graphs import nodes_of, reach
 from gradpath.findings.rebinding import rebound_upstream
@@ -71,7 +71,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         (*steps, Step(failure.site, "finds no way to it")),
         raised_at=failure.site,
         pytorch=_UNUSED.format(0 if failure.error is None else failure.error.index),
-        help=Advice(way, next(iter(fixes), None), reason=Reason.DESIGN),
+        help=way,
         alternatives=(Advice.optional("allow_unused=True returns None in place of that gradient"),),
         fixes=fixes,
     )
@@ -133,7 +133,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         (*cuts.steps(trace, source, cause), Step(failure.site, "there is no graph to back-propagate through")),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.NO_GRAD]}",
-        help=Advice(cuts.way_out(cause), fixes[0] if fixes else None, reason=Reason.CHOICE),
+        help=cuts.way_out(cause),
         alternatives=source.proposed(_forced(trace, source, failure)),
         fixes=fixes,
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
-from gradpath.diagnostic import Advice, Fix, Level, Reason
+from gradpath.diagnostic import Advice, Fix, Level
 from gradpath.findings.carrying import loop_between
 from gradpath.findings.graphs import meeting, nodes_of, surely_leads
 from gradpath.findings.report import Report, Rule, Source, Step
@@ -14,7 +14,6 @@ from gradpath.findings.second_calls import Case, state_of, taken_alone
 from gradpath.findings.stories import (
     failures,
     lifted,
-    lowered,
     name_of,
     occasion,
     operation,
@@ -54,7 +53,7 @@ def _report(case: Case) -> Report:
         tuple(_steps(case)),
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
-        help=Advice(_help(case), reason=Reason.DESIGN),
+        help=_help(case),
         alternatives=(Advice.optional("for twice the gradient, scale the loss"),) if repeated else (),
         fixes=case.source.proposed(fixes_for(case)),
         why=partial(_why, case),
@@ -108,7 +107,7 @@ def _steps(case: Case) -> Iterator[Step]:
 
 def _why(case: Case, fix: Fix) -> str:
     """A fix with what speaks for it."""
-    way, taken = lowered(fix.title), taken_alone(case)
+    way, taken = fix.said, taken_alone(case)
     match fix.repairs[0].transformation:
         case Transformation.DETACH if taken is not None:
             call, value = case.source.short(case.before), case.source.text(taken[0], taken[1])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import dropwhile
 
-from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.learning import learners, ways_in
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Report, Rule, Source, Step
@@ -145,7 +145,6 @@ def _report_compared(source: Source, event: FlagMissed, compared: ast.Compare, s
         event.site,
         f"`{source.short(event.site, compared, 40)}` freezes nothing: `==` compares",
         (Step(event.site, "compares, and forgets the result"), *([] if shown is None else [shown])),
-        help=Advice.of(fix),
         fixes=(fix,),
     )
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
@@ -115,8 +115,7 @@ def _report(trace: Trace, source: Source, run: BackwardRan, what: str) -> Report
         f"`{source.short(run.site, limit=50)}` leaves a cycle that is never freed: {what}",
         (Step(at, "each gradient keeps the graph, which keeps its parameter"),),
         pytorch=_PYTORCH,
-        help=Advice.of(fixes[0]) if fixes else "use `torch.autograd.grad`, which leaves nothing in `.grad`",
-        alternatives=tuple(map(Advice.of, fixes[1:])),
+        help="use `torch.autograd.grad`, which leaves nothing in `.grad`",
         fixes=fixes,
     )
 

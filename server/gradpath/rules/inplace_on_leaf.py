@@ -9,7 +9,7 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.stories import failures, lowered, said
+from gradpath.findings.stories import failures, said
 from gradpath.findings.syntax import ancestry, block_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import moved_after
@@ -48,7 +48,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     fixes = source.proposed(_fixes(trace, source, site, leaf))
     statement = statement_of(trace, site.node)
     recorded = statement is not None and _has_graph(trace, statement)
-    others = [Advice.of(fix) for fix in fixes[1:]]
+    others: list[Advice] = []
     if recorded and leaf.is_parameter:
         handed = "to train what the value was computed from, hand it to the module: `torch.func.functional_call`"
         others.append(Advice.optional(handed))
@@ -59,18 +59,17 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         tuple(steps),
         raised_at=site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
-        help=Advice(_help(fixes), fixes[0] if fixes else None),
+        help="make a new tensor instead, or write under `torch.no_grad()` what is no part of the computation",
         alternatives=tuple(others),
         fixes=fixes,
+        why=_why,
     )
 
 
-def _help(fixes: tuple[Fix, ...]) -> str:
-    if fixes and fixes[0].does(Transformation.GRAD_MODE):
-        return "wrap this update in `with torch.no_grad():`, because it should not be differentiated"
-    if fixes and fixes[0].does(Transformation.OUT_OF_PLACE):
-        return f"{lowered(fixes[0].title)}; under `torch.no_grad()` what is added would get no gradient"
-    return "make a new tensor instead, or write under `torch.no_grad()` what is no part of the computation"
+def _why(fix: Fix) -> str:
+    if fix.does(Transformation.OUT_OF_PLACE):
+        return f"{fix.said}; under `torch.no_grad()` what is added would get no gradient"
+    return f"{fix.said}, because an update is no part of what is differentiated"
 
 
 def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[Fix]:

@@ -35,8 +35,7 @@ def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
         tuple(_steps(trace, source, found)),
         raised_at=found.failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
-        help=Advice.of(fixes[0]) if fixes else "make a new tensor instead of writing into the old one",
-        alternatives=tuple(map(Advice.of, fixes[1:])),
+        help="make a new tensor instead of writing into the old one",
         fixes=fixes,
     )
 

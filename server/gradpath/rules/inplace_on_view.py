@@ -7,7 +7,7 @@ from itertools import chain
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, said, short_operation
 from gradpath.findings.syntax import statement_of
@@ -50,8 +50,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         tuple(steps),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
-        help=Advice.of(fixes[0]) if fixes else "make a new tensor instead of writing into the view",
-        alternatives=tuple(map(Advice.of, fixes[1:])),
+        help="make a new tensor instead of writing into the view",
         fixes=fixes,
     )
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
-from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, following, with_time
 from gradpath.findings.syntax import LOOPS, ancestry, call_of, function_of, statement_of, tests_of
@@ -62,9 +62,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         (Step(before, "steps" if stepped else "divides the gradients by the scale"), Step(failure.site, again)),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
-        help=Advice.of(fixes[0])
-        if fixes
-        else f"call `{scaler}.update()` after each step, and `unscale_` once before it",
+        help=f"call `{scaler}.update()` after each step, and `unscale_` once before it",
         fixes=fixes,
     )
 

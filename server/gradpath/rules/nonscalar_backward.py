@@ -44,10 +44,7 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",
         help=f"reduce it first: `{mean if method or loss is None else total}`",
-        alternatives=(
-            Advice(f"`{total}`: the gradient then grows with the number of elements", fixes[-1] if fixes else None),
-            Advice.optional("`gradient=` gives a weight to each element"),
-        )
+        alternatives=(Advice.optional("`gradient=` gives a weight to each element"),)
         if method
         else (Advice.optional("`grad_outputs=` gives a weight to each element"),),
         fixes=fixes,

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import Node
-from gradpath.diagnostic import Advice, Edit, Fix, Level, Range, Reason, Safety
+from gradpath.diagnostic import Advice, Edit, Fix, Level, Range, Safety
 from gradpath.findings.carrying import Case, case_over
 from gradpath.findings.graphs import nodes_of
 from gradpath.findings.overwriting import Overwriting, overwritings, step_of
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.stories import following, lifted, lowered, occasion, same_activation, with_time
+from gradpath.findings.stories import following, lifted, occasion, same_activation, with_time
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.findings.trained import trained_after
 from gradpath.fixes import edits
@@ -33,7 +34,6 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
-    fixes = source.proposed(_fixes(trace, source, found))
     update = source.short(found.site, limit=34)
     again = source.short(found.failure.site, limit=30)
     old = _is_from_before(found)
@@ -49,9 +49,10 @@ def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
         tuple(_steps(trace, source, found)),
         raised_at=found.failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
-        help=_advice(trace, source, found, fixes, old=old),
-        alternatives=source.proposed(_alternatives(trace, source, found, old, fixes)),
-        fixes=fixes,
+        help=_help(trace, source, found, old=old),
+        alternatives=source.proposed(_refuted(trace, source, found) if old else ()),
+        fixes=source.proposed(_fixes(trace, source, found)),
+        why=partial(_why, old),
     )
 
 
@@ -86,21 +87,17 @@ def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
     yield Step(found.failure.site, with_time(when, "needs them as they were"))
 
 
-def _advice(trace: Trace, source: Source, found: Overwriting, fixes: tuple[Fix, ...], *, old: bool) -> str | Advice:
-    """The way out, with the fix that it describes."""
-    wanted = (Transformation.DETACH,) if old else (Transformation.MOVE, Transformation.RECOMPUTE, Transformation.CLONE)
-    told = next((fix for fix in fixes if fix.repairs[0].transformation in wanted), None)
-    text = _help(trace, source, found, fixes, old=old)
-    if told is None and fixes:
-        return Advice.of(fixes[0])
-    return Advice(text, told, reason=None if fixes else Reason.DESIGN)
+def _why(old: bool, fix: Fix) -> str:
+    """A fix with what speaks for it."""
+    return f"start each iteration from the value alone: {fix.said}" if old and _detaches(fix) else fix.said
 
 
-def _help(trace: Trace, source: Source, found: Overwriting, fixes: tuple[Fix, ...], *, old: bool) -> str:
+def _detaches(fix: Fix) -> bool:
+    return fix.does(Transformation.DETACH)
+
+
+def _help(trace: Trace, source: Source, found: Overwriting, *, old: bool) -> str:
     if old:
-        told = next((fix for fix in fixes if fix.does(Transformation.DETACH)), None)
-        if told is not None:
-            return f"start each iteration from the value alone: {lowered(told.title)}"
         return "start each iteration from values alone: detach what is carried over, and drop retain_graph=True"
     site = found.saved_at
     if isinstance(site, Site):
@@ -113,18 +110,14 @@ def _help(trace: Trace, source: Source, found: Overwriting, fixes: tuple[Fix, ..
     return "compute the loss after the update, so that it sees the new parameters"
 
 
-def _alternatives(
-    trace: Trace, source: Source, found: Overwriting, old: bool, fixes: tuple[Fix, ...]
-) -> Iterator[Advice]:
+def _refuted(trace: Trace, source: Source, found: Overwriting) -> Iterator[Advice]:
+    """Why not to keep the graph."""
     call = call_of(trace, found.failure.site.node)
-    if old and call is not None:
+    if call is not None:
         edit = edits.add_keyword(source.document(found.failure.site), call, "retain_graph", "True")
         refuted = Fix.by(Repair(Way.RETAIN, lines=(call.lineno,)), Safety.UNSAFE, () if edit is None else (edit,))
         text = "not a way out: more retain_graph=True; the parameters have changed all the same"
         yield Advice(text, refuted=refuted)
-    if old:
-        return
-    yield from (Advice.of(fix) for fix in fixes if fix.does(Transformation.MOVE))
 
 
 def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:

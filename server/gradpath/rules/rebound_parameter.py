@@ -100,7 +100,7 @@ def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor:
         (Step(at, how), Step(failure.site, with_time(when, last))),
         raised_at=failure.site,
         pytorch=f"{failure.exception}: {message}",
-        help=Advice.of(fixes[0]) if fixes else f"update `{name}` in place under torch.no_grad()",
+        help=f"update `{name}` in place under torch.no_grad()",
         alternatives=(Advice("a `torch.optim` optimizer updates in place, too", reason=Reason.DESIGN),),
         fixes=fixes,
     )
@@ -153,7 +153,7 @@ def _not_a_leaf(trace: Trace, source: Source, site: Site, tensor: Tensor, what: 
         f"{name} {what}",
         tuple(steps),
         pytorch=f"ValueError: {MESSAGES[FaultKind.OPTIMIZER_NON_LEAF]}",
-        help=Advice.of(fixes[0]) if fixes else "give it the leaf that the result is computed from",
+        help="give it the leaf that the result is computed from",
         fixes=fixes,
     )
 
@@ -166,7 +166,7 @@ def _report_lost(trace: Trace, source: Source, bound: Bound, statement: ast.Assi
         at,
         f"`{bound.name}` is a new tensor from here on, which nothing reads: the parameter stays as it is",
         (Step(at, "gives the variable of the loop another value"),),
-        help=Advice.of(fixes[0]) if fixes else f"update `{bound.name}` in place under torch.no_grad()",
+        help=f"update `{bound.name}` in place under torch.no_grad()",
         alternatives=(Advice("a `torch.optim` optimizer updates in place, too", reason=Reason.DESIGN),),
         fixes=fixes,
         silent=True,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Advice, Fix, Level, Reason, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, lifted, name_of
 from gradpath.findings.syntax import statement_of
@@ -101,7 +101,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         (*steps, Step(site, "is refused")),
         raised_at=site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
-        help=Advice(refusal.help, reason=Reason.DESIGN),
+        help=refusal.help,
         fixes=source.proposed(_fixes(trace, source, failure, error.kind, tensor)),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.diagnostic import Advice, Edit, Fix, Level, Reason, Safety
+from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.findings import cuts
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.rewrapping import Rewrapping, rewrapped_terms, rewrappings
@@ -54,12 +54,12 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
                 found.ran.site, "leads no further than to it" if found.is_term else "gives a gradient to the loss alone"
             ),
         ),
-        help=Advice(_help(source, cause, same, found), next(iter(fixes), None), reason=Reason.DESIGN),
+        help=_help(cause, same, found),
         fixes=fixes,
     )
 
 
-def _help(source: Source, cause: cuts.Cause, same: bool, found: Rewrapping) -> str:
+def _help(cause: cuts.Cause, same: bool, found: Rewrapping) -> str:
     if same and cause.how == "numpy":
         return cuts.way_out(cause)
     if same:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.diagnostic import Advice, Level
+from gradpath.diagnostic import Level
 from gradpath.findings.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
@@ -165,8 +165,7 @@ def _report(source: Source, found: Untrained) -> Report:
         found.lacking.site,
         words.headline,
         (*words.steps, Step(found.arrives.site, words.arrives), Step(found.step.site, last)),
-        help=Advice.of(fixes[0]) if fixes else words.help,
-        alternatives=tuple(map(Advice.of, fixes[1:])),
+        help=words.help,
         fixes=fixes,
         about=found.lacking.about,
     )
@@ -181,7 +180,7 @@ def _hidden(trace: Trace, source: Source, event: Overlooked) -> Report:
         place,
         f"`{name}` is never trained if the optimizer is given `parameters()`: it is a plain {event.kind}",
         (Step(place, f"a plain {event.kind}: `parameters()` finds nothing in it"),),
-        help=Advice.of(fixes[0]) if fixes else "hold them in an `nn.ModuleList` or the like",
+        help="hold them in an `nn.ModuleList` or the like",
         fixes=fixes,
     )
 
@@ -194,7 +193,7 @@ def _forgotten(trace: Trace, source: Source, found: Forgotten) -> Report:
         found.site,
         f"what is in `{found.name}` is never trained: `{source.short(found.site)}` lacks it",
         (Step(found.group, "a group that nothing reads"), Step(found.site, "all that the optimizer is given")),
-        help=Advice.of(fixes[0]) if fixes else f"give the optimizer `{found.name}` as well",
+        help=f"give the optimizer `{found.name}` as well",
         fixes=fixes,
     )
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Advice, Reason
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.learning import learners
 from gradpath.findings.report import Report, Source, Step
@@ -102,7 +101,5 @@ def report_follower(rule: str, source: Source, found: Follower) -> Report:
             Step(found.ran.site, "gives both networks gradients"),
             Step(lifted(found.averaged, found.averaged), "averages the other one's parameters"),
         ),
-        help=Advice(
-            "compute it under `torch.no_grad()`, or freeze the average by `requires_grad_(False)`", reason=Reason.CHOICE
-        ),
+        help="compute it under `torch.no_grad()`, or freeze the average by `requires_grad_(False)`",
     )

@@ -30,6 +30,7 @@ from gradpath.interpreter.values import (
     identity,
 )
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.presumed.presumed_tensors import presume_tensor
 from gradpath.overlays.torch import module_hooks
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
@@ -61,6 +62,8 @@ def deep_copy(machine: Machine, value: Value, seen: dict[int, Value] | None = No
             return result
         case Instance():
             return _copied_instance(machine, value, seen)
+        case Unknown(kind=Kind.LIVE | Kind.PART):
+            return _copied_tensor(machine, presume_tensor(machine, value))
         case Unknown(tensor=None, is_data=False):
             seen[id(value)] = unknown = _copied_unknown(machine, value)
             return unknown
@@ -73,8 +76,7 @@ def _copied_unknown(machine: Machine, value: Unknown) -> Value:
     made = machine.unknown_from(Copy(value, value.name, value.origin.words))
     if isinstance(made, Unknown):
         made.root, made.hint, made.label = value.root, value.hint, value.label
-        # What has a graph cannot be copied: it was something else.
-        made.kind = Kind.ANYTHING if value.kind in (Kind.LIVE, Kind.PART) else value.kind
+        made.kind = value.kind
         made.provenance = value.provenance
         module_hooks.copy(machine, value, made)
     return made

@@ -70,7 +70,7 @@ def _may_be_cleared(trace: Trace, run: BackwardRan) -> bool:
 
 
 def _pile_up(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
-    """True if the graphs of several iterations are alive together: nothing was cleared between the last two runs."""
+    """True if the graphs of several iterations are alive together: nothing was cleared between the runs."""
     if len(runs) < 2 or iterations_between(runs[-2].site.loops, runs[-1].site.loops) is None:
         return False
     earlier, last = runs[-2], runs[-1]
@@ -83,7 +83,7 @@ def _pile_up(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
             break
         if inside and not isinstance(event, BackwardRan):
             return False  # Steps without clearing are reported by another rule.
-        inside = inside or event is earlier
+        inside = inside or event is runs[0]
     return bool(_held(earlier))
 
 

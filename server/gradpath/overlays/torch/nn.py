@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import ModuleSpec
@@ -135,10 +135,10 @@ class ModuleInstance(Instance):
             if isinstance(value, TensorValue) and (value.tensor.is_parameter or name in self.tensors):
                 yield name, value
 
-    def parameters(self) -> list[tuple[str, TensorValue]]:
-        """All parameters by qualified name, each once."""
+    def parameters(self, *, recurse: bool = True) -> list[tuple[str, TensorValue]]:
+        """All parameters by qualified name, each once; those of its submodules only if it is to `recurse`."""
         found: dict[int, tuple[str, TensorValue]] = {}
-        for prefix, module in self.modules():
+        for prefix, module in self.modules() if recurse else [("", self)]:
             for name, value in module.own_parameters():
                 found.setdefault(id(value.tensor), (f"{prefix}.{name}" if prefix else name, value))
         return list(found.values())
@@ -150,10 +150,10 @@ class ModuleInstance(Instance):
                 if module.attributes.get(name) is container:
                     yield container, site
 
-    def named_buffers(self) -> list[tuple[str, Value]]:
+    def named_buffers(self, *, recurse: bool = True) -> list[tuple[str, Value]]:
         return [
             (f"{prefix}.{name}" if prefix else name, module.attributes[name])
-            for prefix, module in self.modules()
+            for prefix, module in (self.modules() if recurse else [("", self)])
             for name in sorted(module.buffers)
             if name in module.attributes
         ]
@@ -298,8 +298,9 @@ DRAWN = "unknown things that there were when parameters were drawn"
 
 def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     note_overlooked(machine, module)
-    found: list[Value] = [value for _, value in module.parameters()]
-    for part in module.unknown_parts():
+    recurse = _recurses(arguments, 0)
+    found: list[Value] = [value for _, value in module.parameters(recurse=recurse)]
+    for part in module.unknown_parts() if recurse else []:
         if role_of(part) == "model":
             unseen = machine.call(machine.attribute(part, "parameters"), Arguments())
             found.append(machine.library.unknown_item(machine, unseen, None) if isinstance(unseen, Unknown) else unseen)
@@ -309,7 +310,26 @@ def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) 
 
 def _named_parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     note_overlooked(machine, module)
-    return List([(name, value) for name, value in module.parameters()], open=module.has_unknown_parts)
+    found = _prefixed(arguments, module.parameters(recurse=_recurses(arguments, 1)))
+    return List(found, open=module.has_unknown_parts)
+
+
+def _buffers(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    return List([value for _, value in module.named_buffers(recurse=_recurses(arguments, 0))])
+
+
+def _named_buffers(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
+    return List(_prefixed(arguments, module.named_buffers(recurse=_recurses(arguments, 1))))
+
+
+def _recurses(arguments: Arguments, index: int) -> bool:
+    return arguments.get(index, "recurse", True) is not False
+
+
+def _prefixed(arguments: Arguments, named: Sequence[tuple[str, Value]]) -> list[Value]:
+    prefix = arguments.get(0, "prefix", "")
+    before = f"{prefix}." if prefix and isinstance(prefix, str) else ""
+    return [(f"{before}{name}", value) for name, value in named]
 
 
 def _set_training(value: bool) -> Method:
@@ -440,8 +460,8 @@ def _get(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Valu
 _METHODS: dict[str, Method] = {
     "parameters": _parameters,
     "named_parameters": _named_parameters,
-    "buffers": lambda m, s, a: List([value for _, value in s.named_buffers()]),
-    "named_buffers": lambda m, s, a: List([(name, value) for name, value in s.named_buffers()]),
+    "buffers": _buffers,
+    "named_buffers": _named_buffers,
     "children": lambda m, s, a: List([child for _, child in s.children()]),
     "named_children": lambda m, s, a: List([(name, child) for name, child in s.children()]),
     "modules": lambda m, s, a: List([module for _, module in s.modules()]),

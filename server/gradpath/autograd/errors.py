@@ -71,6 +71,7 @@ MESSAGES: dict[FaultKind, str] = {
     FaultKind.VIEW_INFERENCE: "A view was created in inference mode and is being modified inplace",
     FaultKind.CUSTOM_VIEW: "This view was created inside a custom Function (or because an input was returned as-is) "
     "and the autograd logic to handle view+inplace would override the custom backward",
+    FaultKind.DETACH_VIEW: "Can't detach views in-place. Use detach() instead.",
     FaultKind.INFERENCE_SAVED: "Inference tensors cannot be saved for backward.",
     FaultKind.INFERENCE_INPLACE: "Inplace update to inference tensor outside InferenceMode is not allowed.",
     FaultKind.INFERENCE_REQUIRES_GRAD: "Setting requires_grad=True on inference tensor outside InferenceMode is not "

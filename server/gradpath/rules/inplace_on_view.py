@@ -1,7 +1,8 @@
-"""An in-place operation on a view that may not be written: one of several, or one made under `no_grad`."""
+"""An in-place operation that PyTorch refuses on a view: one of several, one made under `no_grad`, or `detach_()`."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from itertools import chain
 
@@ -10,13 +11,19 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, said, short_operation
-from gradpath.findings.syntax import statement_of
+from gradpath.findings.syntax import block_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.out_of_place import counterparts, write_text
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
 
-KINDS = (FaultKind.MULTIPLE_VIEWS, FaultKind.VIEW_NO_GRAD, FaultKind.VIEW_INFERENCE, FaultKind.CUSTOM_VIEW)
+KINDS = (
+    FaultKind.MULTIPLE_VIEWS,
+    FaultKind.VIEW_NO_GRAD,
+    FaultKind.VIEW_INFERENCE,
+    FaultKind.CUSTOM_VIEW,
+    FaultKind.DETACH_VIEW,
+)
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -32,27 +39,69 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     written = error.write.owner if error.write is not None else view
     write = write_text(trace, source, site, 34)
     name = said(trace, source, view, failure.site, "a view")
-    first = _first_of(view)
+    first = view if error.kind is FaultKind.DETACH_VIEW else _first_of(view)
     made = first.origin if isinstance(first.origin, Site) else None
     steps: list[Step] = []
     if made is not None:
         steps.append(Step(made, _origin(error, view)))
-    steps.append(Step(site, "changes the memory of them all" if late else "writes into it"))
+    steps.append(Step(site, "changes the memory of them all" if late else _deed(error)))
     if late:
         steps.append(Step(failure.site, f"reads {name}, which is changed"))
-    fixes = source.proposed(
-        chain(_unrecorded(trace, source, site, error, view), counterparts(trace, source, site, written))
+    ways = (
+        _detached(trace, source, site)
+        if error.kind is FaultKind.DETACH_VIEW
+        else chain(_unrecorded(trace, source, site, error, view), counterparts(trace, source, site, written))
     )
+    fixes = source.proposed(ways)
     return Report(
         RULE.id,
         site,
-        f"`{write}` writes into {name}, {_kind(error, view)}" if not late else _late_headline(write, name, error, view),
+        f"`{write}` {_deed(error, name)}, {_kind(error, view)}"
+        if not late
+        else _late_headline(write, name, error, view),
         tuple(steps),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
-        help="make a new tensor instead of writing into the view",
+        help=_way_out(error),
         fixes=fixes,
     )
+
+
+def _way_out(error: AutogradError) -> str:
+    if error.kind is FaultKind.DETACH_VIEW:
+        return "`.detach()` gives a tensor without a graph, which can be bound in its place"
+    return "make a new tensor instead of writing into the view"
+
+
+def _detached(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
+    """`hidden = hidden.detach()` in place of each `hidden[i].detach_()` of its block."""
+    statement = statement_of(trace, site.node)
+    block = None if statement is None else block_of(trace, statement)
+    name = None if statement is None else _taken_off(statement)
+    if statement is None or block is None or name is None:
+        return
+    document = source.document(site)
+    alike = [each for each in block if _taken_off(each) == name]
+    dropped = [edits.delete_statement(document, each) for each in alike if each is not statement]
+    changes = [edits.replace(document, statement, f"{name} = {name}.detach()"), *filter(None, dropped)]
+    if len(changes) == len(alike):
+        repair = Repair(Way.DETACH_ON, (name,), (statement.lineno,))
+        yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True)
+
+
+def _taken_off(statement: ast.stmt) -> str | None:
+    """The variable of a statement `name.detach_()` or `name[...].detach_()`."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="detach_", value=view), args=[])):
+            while isinstance(view, ast.Subscript):
+                view = view.value
+            return ast.unparse(view) if isinstance(view, (ast.Name, ast.Attribute)) else None
+        case _:
+            return None
+
+
+def _deed(error: AutogradError, what: str = "it") -> str:
+    return f"detaches {what} in place" if error.kind is FaultKind.DETACH_VIEW else f"writes into {what}"
 
 
 def _first_of(view: Tensor) -> Tensor:
@@ -85,6 +134,8 @@ def _kind(error: AutogradError, view: Tensor) -> str:
             return "a view that was made under `no_grad`"
         case FaultKind.VIEW_INFERENCE:
             return "a view that was made under `inference_mode`"
+        case FaultKind.DETACH_VIEW:
+            return "a view of another tensor"
         case _:
             return "a view that a custom Function gave"
 
@@ -97,6 +148,8 @@ def _origin(error: AutogradError, view: Tensor) -> str:
             return "a view whose base was not recorded"
         case FaultKind.VIEW_INFERENCE:
             return "a view that inference mode made"
+        case FaultKind.DETACH_VIEW:
+            return "a view of another tensor"
         case _:
             return "a view from a custom Function"
 
@@ -105,12 +158,14 @@ RULE = Rule(
     "inplace-on-view",
     "in-place",
     Level.ERROR,
-    "an in-place operation on one of several views (`chunk`, `split`, `unbind`), or on a view made under `no_grad`",
+    "an in-place operation on one of several views (`chunk`, `split`, `unbind`), on a view made under `no_grad`, or "
+    "`detach_()` of a view",
     f"RuntimeError: {MESSAGES[FaultKind.MULTIPLE_VIEWS]}",
     find,
     raises=(
         r"is a view and is being modified inplace",
         r"output of a function that returns multiple views",
         r"view was created in (?:no_grad|inference) mode",
+        r"Can't detach views in-place",
     ),
 )

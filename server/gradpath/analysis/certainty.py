@@ -28,6 +28,9 @@ TURNS = 10
 One decision of each other branch is reversed as well.
 """
 
+MANY = 4
+"""Decisions at one branch that are not all alike by chance. Loops of unknown length run three times at the most."""
+
 DOUBTFUL = 2
 """The doubt from which on a presumption is said although the fault depends on a branch as well."""
 
@@ -66,6 +69,8 @@ class Silence(Enum):
     """It depends on several calls that are not seen, each of which would have to keep the graph of what it is given."""
     OPEN = "open"
     """It depends on a condition that is half typed or asks for a graph that is not seen, or on a function's mode."""
+    EACH_TIME = "each time"
+    """A branch in a loop would have to go the same way every time, as where all of many parameters are frozen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,8 @@ def judge(
         condition = _condition(each, traces, paths, presumed, source)
         if condition is not None and _hangs_on_what_is_open(each, condition, paths, unread):
             return Silence.OPEN
+        if isinstance(condition, Decision) and _is_needed_each_time(each, condition, paths):
+            return Silence.EACH_TIME
         return _diagnostic(each, condition if isinstance(condition, str) else _said(each, condition, source), source)
 
     return [Judgement(each, tuple(faulty[key].values()), outcome(each, faulty[key])) for key, each in first.items()]
@@ -320,6 +327,16 @@ def _avoids(found: Found, index: int, other: Trace, paths: Paths) -> bool:
     if isinstance(found.trace.decisions[index].key, OfClass):
         return not _same(found, other)
     return _passes(found, other) or _passes(found, _turned_alone(found.trace, index, other, paths))
+
+
+def _is_needed_each_time(found: Found, condition: Decision, paths: Paths) -> bool:
+    """True if a branch is decided for many things one after another, and any one other decision avoids the fault."""
+    decisions = found.trace.decisions
+    alike = [index for index, each in enumerate(decisions) if each.node is condition.node and each.site.loops]
+    if len(alike) < MANY or any(decisions[index].outcome is not condition.outcome for index in alike):
+        return False
+    ends = (alike[0], alike[len(alike) // 2], alike[-1])
+    return all(_avoids(found, index, paths.trace(turned(found.trace, index)), paths) for index in ends)
 
 
 def _same(found: Found, other: Trace) -> list[Failed]:

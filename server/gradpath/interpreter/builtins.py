@@ -206,7 +206,8 @@ def _settling(name: str, *, settles: bool) -> Callable[[Machine, Arguments], Val
         if settles in answers:
             return settles
         if None in answers or open:
-            return machine.unknown(name, (name, *map(identity, items)), data=True)
+            machine.id_of(source)  # The key may hold it: what is asked of items that are not known differs each time.
+            return machine.unknown(name, (name, identity(source) if open else None, *map(identity, items)), data=True)
         return not settles
 
     return search

@@ -56,8 +56,8 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
             (Step(event.site, "reads the parameters, and writes the same values into them"),),
             help="load the state of the network that is to be copied",
         )
-    step = _step_between(trace, event)
-    if step is None:
+    change = _change_between(trace, event)
+    if change is None:
         return None
     return Report(
         RULE.id,
@@ -65,7 +65,7 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
         f"`{taken}` is no copy: it changes with the model",
         (
             Step(event.taken.site, "shares the memory of the parameters"),
-            Step(step.site, "changes both"),
+            Step(change, "changes both"),
             Step(event.site, "loads what is there already"),
         ),
         help=f"keep a copy: `copy.deepcopy({taken})`",
@@ -73,18 +73,31 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
     )
 
 
-def _step_between(trace: Trace, event: Loaded) -> Stepped | None:
-    """A step after the state was taken; one of the same loop, where that takes it only if a condition holds."""
+def _change_between(trace: Trace, event: Loaded) -> Site | None:
+    """A step after the state was taken, also one of the same loop, where that takes it only if a condition holds.
+
+    Or a write into the parameters by another way than the state itself, through which a program may load them.
+    """
     own = {id(each) for each in event.tensors}
     begun, ended = trace.events.index(event.taken), trace.events.index(event)
-    steps = [(time, each) for time, each in enumerate(trace.events[:ended]) if isinstance(each, Stepped)]
     loops, after = dict(event.taken.site.loops), dict(event.site.loops)
-    for time, step in steps:
-        if _concerns(step, own):
-            around = [number for number, _ in step.site.loops if number in loops and number not in after]
-            if time > begun or (around and tests_of(trace, event.taken.site)):
-                return step
+    for time, change in enumerate(trace.events[:ended]):
+        match change:
+            case Stepped(site=site) if _concerns(change, own):
+                around = [number for number, _ in site.loops if number in loops and number not in after]
+                if time > begun or (around and tests_of(trace, event.taken.site)):
+                    return site
+            case Mutated(site=site, tensor=tensor) if time > begun and id(memory_of(tensor)) in own:
+                if not _is_entry(tensor, event.taken.site):
+                    return site
     return None
+
+
+def _is_entry(tensor: Tensor, taken: Site) -> bool:
+    """True if a tensor was got at through a state that was taken, such as `state[name].data`."""
+    while memory_of(tensor) is not tensor and tensor.origin != taken:
+        (tensor,) = tensor.maker
+    return tensor.origin == taken
 
 
 def _concerns(step: Stepped, parameters: set[int]) -> bool:

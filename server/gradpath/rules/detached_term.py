@@ -184,10 +184,11 @@ def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, ad
     for parameter, ways in ways_to(trace, value, ran, picked=True):
         if not ways.sure or not ways.cuts:
             continue
-        if any(is_of_another_time(each) or is_on_purpose(trace, source, each) for each in ways.cuts):
-            return None
-        cause = ways.cuts[0].cause
-        off = cause.how in _VALUES_ALONE and _unscaled(value).one_element is True
+        slips = [each for each in ways.cuts if not is_on_purpose(trace, source, each)]
+        if not slips or any(map(is_of_another_time, ways.cuts)):
+            continue
+        cause = slips[0].cause
+        off = cause.how in (*_VALUES_ALONE, *_COPIES) and _unscaled(value).one_element is True
         if off or (cause.how in ("detach", "data", *_SWITCHED_OFF) and _is_measured(value)):
             cut = cause.tensor.cut
             kept = parameter if cut is None or cut.source is None else cut.source

@@ -235,7 +235,7 @@ def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
             todo.extend(node.edges)
     sure = set[Node]()
     for node in sorted(found, key=_number):
-        if node in executed or not node.edges or not sure.isdisjoint(node.edges):
+        if node in executed or node.name == PRESUMED or not node.edges or not sure.isdisjoint(node.edges):
             sure.add(node)
     return [node for node in found if node in sure]
 

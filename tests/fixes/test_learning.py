@@ -15,6 +15,7 @@ from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits
 from tests.documents.grammar import Source
 from tests.documents.pytorch import outcome_of
+from tests.fixes.learners import complaints, programs
 from tests.fixes.numbers import Numbers, difference, watched
 
 WORLD = """
@@ -293,3 +294,8 @@ def test_what_a_step_finds_no_gradient_for_any_more_is_a_cost() -> None:
 def test_each_row_of_an_output_goes_back_through_a_graph_that_is_kept() -> None:
     [best] = [fix for fix in offered(ROWS) if fix.preferred]
     assert RETAINED[1] in after(ROWS, best)
+
+
+def test_after_a_preferred_fix_those_learn_who_learn_in_the_right_program() -> None:
+    [(_, faulty, right)] = programs("adversarial_domain_two_optimizers")
+    assert list(complaints(faulty, right)) == []

@@ -214,7 +214,11 @@ class ContainerInstance(ModuleInstance):
     def has_unknown_parts(self) -> bool:
         return self.open or super().has_unknown_parts
 
-    def put(self, key: str, value: Value) -> None:
+    def put(self, machine: Machine, key: str, value: Value) -> None:
+        """Add a part; PyTorch refuses a list of modules as one."""
+        if isinstance(value, List | Dict | tuple) and not self.cls.name.startswith("Parameter"):
+            kind = {List: "list", Dict: "dict"}.get(type(value), "tuple")
+            raise machine.error("TypeError", f"{kind} is not a Module subclass")
         if key not in self.keys:
             self.keys.append(key)
         self.attributes[key] = (_as_parameter if self.cls.name.startswith("Parameter") else as_part)(value)
@@ -247,7 +251,7 @@ class ContainerInstance(ModuleInstance):
         if isinstance(key, slice):
             made = ContainerInstance(self.cls)  # type: ignore[arg-type]
             for each in self.keys[key]:
-                made.put(str(len(made.keys)), self.attributes[each])
+                made.put(machine, str(len(made.keys)), self.attributes[each])
             return made
         items = self.items
         if len(items) == 1:
@@ -259,7 +263,7 @@ class ContainerInstance(ModuleInstance):
         if isinstance(key, int) and -len(self.keys) <= key < len(self.keys):
             self.attributes[self.keys[key]] = value
         elif isinstance(key, str):
-            self.put(key, value)
+            self.put(machine, key, value)
         else:
             self.open = True
 
@@ -290,7 +294,7 @@ def _fill(machine: Machine, arguments: Arguments) -> Value:
         return None
     named = _as_dict(values[0]) if len(values) == 1 else None
     if named is not None:
-        _put_dict(container, named)
+        _put_dict(machine, container, named)
         return None
     sequential = any(base.name == "Sequential" for base in container.cls.mro)
     if not sequential and values:
@@ -300,7 +304,7 @@ def _fill(machine: Machine, arguments: Arguments) -> Value:
     for value in values:
         pair = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
         key, part = (value[0], value[1]) if pair else (str(len(container.keys)), value)  # type: ignore[index]
-        container.put(str(key), part)
+        container.put(machine, str(key), part)
     return None
 
 
@@ -310,11 +314,11 @@ def _as_dict(value: Value) -> Dict | None:
     return content if isinstance(content, Dict) else None
 
 
-def _put_dict(container: ContainerInstance, values: Dict) -> None:
+def _put_dict(machine: Machine, container: ContainerInstance, values: Dict) -> None:
     container.open = container.open or values.open
     for key, value in values.entries.values():
         if isinstance(key, str):
-            container.put(key, value)
+            container.put(machine, key, value)
 
 
 def _chain(machine: Machine, arguments: Arguments) -> Value:
@@ -333,7 +337,7 @@ def _chain(machine: Machine, arguments: Arguments) -> Value:
 def _append(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:
     module = arguments.get(0, "module", None)
     note_attached(machine, container, module)
-    container.put(str(len(container.keys)), module)
+    container.put(machine, str(len(container.keys)), module)
     return container
 
 
@@ -341,21 +345,21 @@ def _extend(machine: Machine, container: ContainerInstance, arguments: Arguments
     items, more = sample(machine, arguments.get(0, "modules", ()))
     container.open = container.open or more
     for item in items:
-        container.put(str(len(container.keys)), item)
+        container.put(machine, str(len(container.keys)), item)
     return container
 
 
 def _add_module(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:
     name, module = arguments.get(0, "name", None), arguments.get(1, "module", None)
     note_attached(machine, container, module)
-    container.put(name if isinstance(name, str) else str(len(container.keys)), module)
+    container.put(machine, name if isinstance(name, str) else str(len(container.keys)), module)
     return None
 
 
 def _update(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:
     values = _as_dict(arguments.get(0, "modules", None))
     if values is not None:
-        _put_dict(container, values)
+        _put_dict(machine, container, values)
     else:
         container.open = True
     return None

@@ -1,0 +1,127 @@
+"""Who learns after a fix: the parameters that get a gradient, and those that move, compared with the right program.
+
+    PYTHONPATH=.:server python -m tests.fixes.learners [--only PART]
+
+tries each safe or preferred fix of the faulty programs that have a corrected twin; the exit status is 1 where one of
+them does not run, or teaches other parameters than the twin.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from torch.optim import Optimizer
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from gradpath.diagnostic import Safety
+from tests.documents.grammar import Source
+from tests.documents.pytorch import outcome_of
+from tests.fixes.trial import edited, reported
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+Parameter = tuple[int, int]
+"""The number of an optimizer, in the order in which they are made, and that of a parameter in it."""
+
+
+@dataclass(slots=True)
+class Learners:
+    """The parameters that a step found a gradient for, and how many each optimizer had."""
+
+    optimizers: list[Optimizer] = field(default_factory=list)
+    taught: set[Parameter] = field(default_factory=set)
+    first: dict[Parameter, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict)
+
+    def look(self, optimizer: Optimizer) -> Iterator[tuple[Parameter, torch.Tensor]]:
+        """The parameters of an optimizer; notes their first values."""
+        if not any(each is optimizer for each in self.optimizers):
+            self.optimizers.append(optimizer)
+        number = next(index for index, each in enumerate(self.optimizers) if each is optimizer)
+        for index, tensor in enumerate(each for group in optimizer.param_groups for each in group["params"]):
+            self.first.setdefault((number, index), (tensor, tensor.detach().clone()))
+            yield (number, index), tensor
+
+    def step(self, optimizer: Optimizer, _arguments: object, _keywords: object) -> None:
+        """Note for which parameters a step finds a gradient that is not zero."""
+        for name, tensor in self.look(optimizer):
+            if tensor.grad is not None and bool(tensor.grad.to_dense().any()):
+                self.taught.add(name)
+
+    @property
+    def moved(self) -> set[Parameter]:
+        """The parameters that have another value than at first."""
+        return {name for name, (tensor, value) in self.first.items() if not torch.equal(tensor.detach(), value)}
+
+
+@contextlib.contextmanager
+def learning() -> Iterator[Learners]:
+    """Note who learns in the program that runs inside."""
+    found, made = Learners(), Optimizer.__init__
+
+    def making(optimizer: Optimizer, *arguments: Any, **keywords: Any) -> None:
+        made(optimizer, *arguments, **keywords)
+        list(found.look(optimizer))
+
+    handle = register_optimizer_step_pre_hook(found.step)
+    try:
+        with mock.patch.object(Optimizer, "__init__", making):
+            yield found
+    finally:
+        handle.remove()
+
+
+def learners_of(texts: Mapping[str, str]) -> tuple[str, set[Parameter], set[Parameter]]:
+    """How a program ends ("" where it runs), who is taught in it, and who moves."""
+    with learning() as found:
+        outcome = outcome_of([Source(name, text, Path(name), ()) for name, text in texts.items()], (), None)
+        moved = found.moved
+    return "" if outcome.raised is None else outcome.raised.message, found.taught, moved
+
+
+def complaints(faulty: Mapping[str, str], right: Mapping[str, str]) -> Iterator[str]:
+    """What the safe and preferred fixes of a program do that its twin does not."""
+    fixes = [fix for each in reported(faulty) for fix in each.fixes if fix.preferred or fix.safety is Safety.SAFE]
+    raises = bool(fixes) and learners_of(faulty)[0] != ""
+    wanted = learners_of(right) if fixes else ("", set(), set())
+    for fix in fixes:
+        end, taught, moved = learners_of(edited(faulty, fix.edits))
+        if end and raises:
+            yield f"{fix.title}: raises {end[:80]}"
+        elif not end and (taught, moved) != wanted[1:]:
+            yield f"{fix.title}: taught {sorted(taught ^ wanted[1])[:4]}, moved {sorted(moved ^ wanted[2])[:4]}"
+
+
+def programs(part: str = "") -> Iterator[tuple[str, Mapping[str, str], Mapping[str, str]]]:
+    """The faulty programs of one file with a part in their names, each with its twin."""
+    for path in sorted(ROOT.glob("tests/cases/corpus/*_faulty.py")):
+        if part in path.name:
+            texts = [each.read_text(encoding="utf-8") for each in (path, twin_of(path))]
+            yield path.stem, {"train.py": texts[0]}, {"train.py": texts[1]}
+
+
+def twin_of(path: Path) -> Path:
+    """The right program beside a faulty one."""
+    return path.with_name(path.name.replace("_faulty", "_right"))
+
+
+def main() -> int:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="tests.fixes.learners", description="Compare who learns after fixes.")
+    parser.add_argument("--only", default="", metavar="PART", help="only programs with this in their names")
+    count = 0
+    for name, faulty, right in programs(parser.parse_args().only):
+        for complaint in complaints(faulty, right):
+            count += 1
+            print(f"{name}: {complaint}")
+    return int(count > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

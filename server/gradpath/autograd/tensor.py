@@ -95,7 +95,8 @@ class BackwardCall:
     `presumed` says what has to hold for it to be one; `starts` are the nodes of the roots, as they were then.
     `givers` are the nodes that handed a gradient to each node; the gradient that `sum` hands on is an expanded tensor.
     `afterwards` is done when the gradients are there. `targets` are the leaves and other nodes that alone are given a
-    gradient, where the program names them.
+    gradient, where the program names them. `reached` are the leaves that got one, once a reader has asked when it was
+    over.
     """
 
     number: int
@@ -109,6 +110,7 @@ class BackwardCall:
     givers: dict[Node, list[Node]] = field(default_factory=dict)
     afterwards: list[Callable[[], object]] = field(default_factory=list)
     targets: frozenset[Node] | None = None
+    reached: tuple[Tensor, ...] | None = field(default=None, repr=False, compare=False)
 
 
 _numbers = itertools.count(1)

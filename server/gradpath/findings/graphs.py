@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.autograd.backward import proven
 from gradpath.autograd.gradients import is_step_function
@@ -21,13 +21,13 @@ def nodes_of(roots: Iterable[Tensor]) -> list[Node]:
 
 def reach(starts: Iterable[Node]) -> dict[Node, None]:
     """All nodes below `starts`, those included, nearest first."""
-    todo = list(starts)
-    seen: dict[Node, None] = {}
-    while todo:
-        node = todo.pop(0)
-        if node not in seen:
-            seen[node] = None
-            todo.extend(node.edges)
+    seen = dict.fromkeys(starts)
+    todo = list(seen)
+    for node in todo:
+        for edge in node.edges:
+            if edge not in seen:
+                seen[edge] = None
+                todo.append(edge)
     return seen
 
 
@@ -94,12 +94,15 @@ def is_from_outside(node: Node, later: Site, loop: int) -> bool:
     return isinstance(node.site, Site) and all(number != loop for number, _ in node.site.loops)
 
 
-def reached_leaves(ran: BackwardRan) -> list[Tensor]:
+def reached_leaves(ran: BackwardRan) -> Sequence[Tensor]:
     """The leaves to which a backward that ran gave a gradient; with `inputs=` these are the wanted ones alone."""
-    given = [node.accumulates for node in ran.call.givers]
-    wanted = ran.call.targets
-    begun = [root for root in ran.call.roots if root.node is None and (wanted is None or root.accumulator in wanted)]
-    return list(dict.fromkeys(leaf for leaf in (*given, *begun) if leaf is not None))
+    call = ran.call
+    if call.reached is None:
+        given = [node.accumulates for node in call.givers]
+        wanted = call.targets
+        begun = [root for root in call.roots if root.node is None and (wanted is None or root.accumulator in wanted)]
+        call.reached = tuple(dict.fromkeys(leaf for leaf in (*given, *begun) if leaf is not None))
+    return call.reached
 
 
 def moves_any(start: Node) -> bool:
@@ -115,7 +118,7 @@ def moves_any(start: Node) -> bool:
     return False
 
 
-def moved_leaves(ran: BackwardRan) -> list[Tensor]:
+def moved_leaves(ran: BackwardRan) -> Sequence[Tensor]:
     """The reached leaves whose gradient is more than the zeros of a step function."""
     if not any(is_step_function(node) for node in ran.executed):
         return reached_leaves(ran)

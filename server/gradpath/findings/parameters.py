@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.report import Source
@@ -32,7 +32,7 @@ class Holder:
     """
 
     name: str
-    ways: dict[int, str]
+    ways: Mapping[int, str]
     whole: bool
     named: tuple[Named, ...]
     lasting: bool
@@ -116,7 +116,7 @@ def _holder(trace: Trace, source: Source, events: Sequence[Named]) -> Holder:
     whole = not events[-1].module.has_unknown_parts
     lasting = next((event for event in reversed(events) if not _is_of_a_loop(trace, event)), None)
     name = target_of(source, lasting or events[-1])
-    return Holder(name, ways_of(events[-1]), whole, tuple(events), lasting is not None)
+    return Holder(name, ways_of(trace, events[-1]), whole, tuple(events), lasting is not None)
 
 
 def _is_of_a_loop(trace: Trace, event: Named) -> bool:
@@ -132,16 +132,28 @@ def _is_of_a_loop(trace: Trace, event: Named) -> bool:
     return any(event.name in names_of(each.target) for each in inside(statement, ast.comprehension))
 
 
-def held(trace: Trace) -> set[int]:
-    """The parameters, by identity, that modules in variables have when the path ends."""
-    return {key for event in {id(event.module): event for event in trace.of(Named)}.values() for key in ways_of(event)}
-
-
 def tensors_of(event: Named) -> list[Tensor]:
     """The parameters of a module that a variable holds."""
     return [tensor for _, tensor in event.parameters()]
 
 
-def ways_of(event: Named) -> dict[int, str]:
+def ways_of(trace: Trace, event: Named) -> Mapping[int, str]:
     """The parameters, by identity, of a module that a variable holds, and the way to each from there."""
-    return {id(tensor): way for way, tensor in event.parameters()}
+    known = trace.once(_known_ways)
+    ways = known.get(id(event.module))
+    if ways is None:
+        ways = known[id(event.module)] = {id(tensor): way for way, tensor in event.parameters()}
+    return ways
+
+
+def _known_ways(trace: Trace) -> dict[int, Mapping[int, str]]:
+    return {}
+
+
+def in_modules(trace: Trace) -> Set[int]:
+    """The parameters, by identity, of all modules that variables hold."""
+    return trace.once(_in_modules)
+
+
+def _in_modules(trace: Trace) -> frozenset[int]:
+    return frozenset(key for event in trace.of(Named) for key in ways_of(trace, event))

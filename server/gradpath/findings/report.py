@@ -10,6 +10,7 @@ from typing import TypeVar
 from gradpath.diagnostic import Advice, Fix, Level, Reason
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.source.document import Document
+from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import dataclass
 
 T = TypeVar("T")
@@ -96,6 +97,7 @@ class Source:
 
     def __init__(self, documents: dict[str, Document], *, proposes: bool = True) -> None:
         self.documents, self.proposes = documents, proposes
+        self._trees: dict[str, ast.Module] = {}
 
     def proposed(self, lines: Iterable[T]) -> tuple[T, ...]:
         """The fixes, or the advice, if they are asked for: while somebody types nothing of them is worked out."""
@@ -104,6 +106,13 @@ class Source:
     def document(self, site: Site) -> Document:
         """The document that contains `site`."""
         return self.documents[site.path]
+
+    def tree(self, path: str) -> ast.Module:
+        """The tree of a document as a reader has it: parsed once, whatever rules and paths ask."""
+        known = self._trees.get(path)
+        if known is None:
+            known = self._trees[path] = parse(self.documents[path]).tree
+        return known
 
     def text(self, site: Site, node: ast.AST | None = None) -> str:
         """The source of a node (the site's own unless another is given), on one line."""

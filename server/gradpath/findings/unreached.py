@@ -11,7 +11,7 @@ from gradpath.findings.estimates import Estimate, estimate_with
 from gradpath.findings.gradient_flow import is_harmless, is_whole, optimizer_name
 from gradpath.findings.graphs import moved_leaves
 from gradpath.findings.learning import Learner, Severed, has_strangers, learners, ways_of
-from gradpath.findings.parameters import held
+from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source
 from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import lifted, short_operation
@@ -31,7 +31,6 @@ from gradpath.interpreter.trace import (
     iterations_between,
 )
 from gradpath.source.index import inside, methods_called
-from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import dataclass
 
 _OFF = ("no_grad", "inference_mode")
@@ -91,7 +90,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
     if not left or not is_whole(trace) or not _is_seen_through(trace, runs):
         return
     reached = {id(leaf.storage) for run in runs for leaf in moved_leaves(run)}
-    kept = held(trace) | {id(event.tensor) for event in trace.of(Bound)}
+    kept = in_modules(trace) | {id(event.tensor) for event in trace.of(Bound)}
     changed = _changed_by_hand(trace, runs)
     together: dict[tuple[int, ...], tuple[list[Tensor], tuple[Place, ...], Stepped]] = {}
     for learner in left:
@@ -285,7 +284,7 @@ def places_of(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[
 
 def _may_train_elsewhere(trace: Trace, source: Source, step: Stepped) -> bool:
     """True if a function that does not run on this path back-propagates a loss for the same optimizer."""
-    tree = parse(source.document(step.site)).tree
+    tree = source.tree(step.site.path)
     optimizer = optimizer_name(trace, source, step.site, step.site)
     ran = {getattr(node, "lineno", 0) for node in trace.visits}
     functions: list[Definition] = [*inside(tree, ast.FunctionDef), *inside(tree, ast.AsyncFunctionDef)]

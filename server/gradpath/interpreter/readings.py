@@ -31,6 +31,8 @@ def read_of(value: object) -> ReadOut | None:
 
 def tensor_of(value: object) -> Tensor | None:
     """The tensor that a value is, also one that a presumption has made of an unknown since; None for a number."""
+    if type(value) is Tensor:
+        return value
     if isinstance(value, ReadOut) or read_of(value) is not None:
         return None
     made = value if isinstance(value, Tensor) else getattr(value, "tensor", None)

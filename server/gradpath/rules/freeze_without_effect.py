@@ -18,7 +18,6 @@ from gradpath.interpreter.trace import BackwardRan, Flagged, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.spared import Spared, spared
 from gradpath.source.index import contents, index_of, methods_called
-from gradpath.source.parse import parse
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -73,7 +72,7 @@ def _may_be_set(trace: Trace, source: Source, event: FlagMissed) -> bool:
         case _:
             return False
     name = ast.unparse(owner)
-    tree = parse(source.document(event.site)).tree
+    tree = source.tree(event.site.path)
     read = (each for each in contents(tree).attributes if each.attr == FLAG and isinstance(each.ctx, ast.Load))
     reaching = (of for of, method, _ in methods_called(tree) if method in _REACHING)
     if any(ast.unparse(each) == name for each in (*(each.value for each in read), *reaching)):

@@ -18,14 +18,13 @@ from gradpath.rules.loops.accumulating import growing, is_number
 from gradpath.rules.loops.outliving import Growing
 from gradpath.rules.loops.totals import is_join, reads_total
 from gradpath.source.index import contents, holds, methods_called, names_in
-from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Places where a tensor with its graph joins those of earlier iterations."""
     if has_run_loops(trace):
-        for found in growing(trace, [parse(each).tree for each in source.documents.values()]):
+        for found in growing(trace, source):
             yield _report(trace, source, found)
 
 

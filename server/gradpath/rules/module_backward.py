@@ -11,7 +11,6 @@ from gradpath.findings.syntax import ancestry
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.source.index import inside, methods_called
 from gradpath.source.nodes import Definition, last_name
-from gradpath.source.parse import parse
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -37,7 +36,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _file_of(source: Source, method: Definition) -> tuple[str, ast.Module]:
     """The file of a method, and its tree."""
-    trees = {path: parse(document).tree for path, document in source.documents.items()}
+    trees = {path: source.tree(path) for path in source.documents}
     place = method.lineno, method.end_lineno, method.name
     return next(
         (path, tree)

@@ -96,7 +96,7 @@ def _denied(trace: Trace, report: Report) -> bool:
         return True
     for event in trace.of(Named):
         named = not report.about or event.name in report.about  # `encoder, decoder = Encoder(), Decoder()`
-        if named and event.site.node is report.at.node and not held.isdisjoint(ways_of(event)):
+        if named and event.site.node is report.at.node and not held.isdisjoint(ways_of(trace, event)):
             return True
     if any(bound.site.node is report.at.node and id(bound.tensor) in held for bound in trace.of(Bound)):
         return True

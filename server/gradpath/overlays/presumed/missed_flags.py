@@ -18,12 +18,6 @@ FLAG = "requires_grad"
 _MEANT = regex(r"^requi\w*_?grad\w*$")
 
 
-def on_module(machine: Machine, name: str, value: Value, tensors: list[Tensor]) -> None:
-    """`layer.requires_grad = False`, of a module with those parameters."""
-    if name == FLAG:
-        tell(machine, value, tensors)
-
-
 def on_tensor(machine: Machine, tensor: Tensor, name: str, value: Value) -> None:
     """`weight.require_grad = False`."""
     if tensor.is_parameter and is_near(name):

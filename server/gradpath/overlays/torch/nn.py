@@ -103,7 +103,8 @@ class ModuleInstance(Instance):
             self.filled[name] = value, machine.site()
         else:
             note_attached(machine, self, value)
-        missed_flags.on_module(machine, name, value, [each.tensor for _, each in self.parameters()])
+        if name == missed_flags.FLAG:
+            missed_flags.tell(machine, value, tensors_of(self.parameters()))
         super().set_attribute(machine, name, value)
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:

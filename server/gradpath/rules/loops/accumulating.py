@@ -8,6 +8,7 @@ from itertools import takewhile
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.findings.graphs import leads_to, nodes_of, reach
+from gradpath.findings.report import Source
 from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.syntax import function_of, statement_of
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stored, Trace, iterations_between
@@ -23,7 +24,7 @@ _WRITE = "CopySlices"
 """The node of `losses[i] = loss`, where `losses` is a tensor."""
 
 
-def growing(trace: Trace, trees: Sequence[ast.Module]) -> Iterator[Growing]:
+def growing(trace: Trace, source: Source) -> Iterator[Growing]:
     """The places that keep the graphs of several iterations, none of which is back-propagated from there.
 
     An `autograd.grad` with `create_graph` does not count: its result is a part of a loss that is back-propagated.
@@ -33,7 +34,7 @@ def growing(trace: Trace, trees: Sequence[ast.Module]) -> Iterator[Growing]:
     executed -= trace.once(_counts)
     kept = [*_sums(trace, executed), *_unseen_sums(trace, executed)]
     if not any(rewrappings(trace)):  # A list of losses that were rebuilt as numbers is what `rewrapped-loss` is about.
-        kept += [*_lists(trace, executed, trees), *outliving(trace, executed, trees)]
+        kept += [*_lists(trace, executed, source), *outliving(trace, executed, source)]
     places = set[ast.AST]()
     for each in kept:
         below = reach([each.tensor.node]) if each.tensor.node is not None else {}
@@ -294,7 +295,7 @@ def _operands_of(roots: Sequence[Node]) -> set[Node]:
     return found
 
 
-def _lists(trace: Trace, executed: set[Node], trees: Sequence[ast.Module]) -> Iterator[Growing]:
+def _lists(trace: Trace, executed: set[Node], source: Source) -> Iterator[Growing]:
     """`losses.append(loss)`: tensors that a list holds at the end, from several iterations of one loop."""
     stored: dict[tuple[ast.AST, int], list[Stored]] = {}
     for event in trace.of(Stored):
@@ -308,7 +309,7 @@ def _lists(trace: Trace, executed: set[Node], trees: Sequence[ast.Module]) -> It
         if first is None:
             continue
         sure = _is_spent(first) or _are_outputs(trace, kept, executed)
-        if not sure and (not is_number(trace, first) or may_be_learned_from(trace, trees, kept[-1])):
+        if not sure and (not is_number(trace, first) or may_be_learned_from(trace, source, kept[-1])):
             continue
         filled = [event for event in events if event.container is kept[0].container]
         if executed and not (_outlasts_backward(trace, filled) or _are_outputs(trace, kept, executed)):

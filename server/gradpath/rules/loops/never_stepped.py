@@ -28,7 +28,6 @@ from gradpath.interpreter.trace import (
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, head_of, inside, methods_called, variables
 from gradpath.source.nodes import statements
-from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 
@@ -69,7 +68,7 @@ def _is_being_written(trace: Trace, source: Source, found: NeverStepped) -> bool
     end = 0 if statement is None else statement.end_lineno or statement.lineno
     return all(
         each.lineno <= end or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Name | ast.Attribute))
-        for each in statements(parse(source.document(found.last)).tree.body)
+        for each in statements(source.tree(found.last.path).body)
     )
 
 
@@ -188,7 +187,7 @@ def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) 
     for function in functions:
         if function is not None and inside(function, ast.Yield, ast.YieldFrom):
             return [function]
-    tree = parse(source.document(cleared.site)).tree
+    tree = source.tree(cleared.site.path)
     around = [each for each in ancestry(trace, cleared.site.node) if isinstance(each, ast.FunctionDef)]
     where: ast.AST = around[0] if around and "." not in name else tree
     empty = {each.name for each in inside(tree, ast.FunctionDef) if _is_empty(each.body)}

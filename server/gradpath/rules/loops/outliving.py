@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import TypeVar
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.graphs import leads_to, reach
+from gradpath.findings.report import Source
 from gradpath.interpreter.trace import (
     BackwardRan,
     Bound,
@@ -40,16 +41,16 @@ class Growing:
     trained: Site | None = None
 
 
-def outliving(trace: Trace, executed: Set[Node], trees: Sequence[ast.Module]) -> Iterator[Growing]:
+def outliving(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growing]:
     """The places that keep a tensor with its graph from one iteration of a training to the next ones."""
     if executed and not trace.failures():
         found: dict[ast.AST, Growing] = {}
-        for each in (*_stored(trace, executed, trees), *_carried(trace, executed)):
+        for each in (*_stored(trace, executed, source), *_carried(trace, executed)):
             found.setdefault(each.site.node, each)
         yield from found.values()
 
 
-def _stored(trace: Trace, executed: Set[Node], trees: Sequence[ast.Module]) -> Iterator[Growing]:
+def _stored(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growing]:
     """What a container still holds at the end, or a record in it, from iterations with a backward in between."""
     for events in _by_place(trace, Stored):
         last = events[-1]
@@ -69,7 +70,7 @@ def _stored(trace: Trace, executed: Set[Node], trees: Sequence[ast.Module]) -> I
             if not any(_made_at(each) is _made_at(tensor) and each is not tensor for each in later):
                 continue
             way_in = _way_in(trace, tensor) or kept[0]
-            if not any(may_be_learned_from(trace, trees, each) for each in (way_in, last)):
+            if not any(may_be_learned_from(trace, source, each) for each in (way_in, last)):
                 yield Growing(way_in.site, tensor, trained)
 
 
@@ -142,7 +143,7 @@ def _way_in(trace: Trace, tensor: Tensor) -> Stored | None:
     return next((event for event in trace.of(Stored) if tensor in _tensors_in(event.value, 2)), None)
 
 
-def may_be_learned_from(trace: Trace, trees: Iterable[ast.Module], stored: Stored) -> bool:
+def may_be_learned_from(trace: Trace, source: Source, stored: Stored) -> bool:
     """True if a backward may start from a container in code that is not seen, or that this path has not run."""
     names = _names_of(stored.site.node)
     ran = {_place(each) for each in trace.visits}
@@ -151,7 +152,7 @@ def may_be_learned_from(trace: Trace, trees: Iterable[ast.Module], stored: Store
     returned = inside(trace.entry, ast.Return) if isinstance(trace.entry, _DEFINITIONS) else ()
     unrun = [
         each
-        for tree in trees
+        for tree in map(source.tree, source.documents)
         for each in statements(tree.body)
         if not isinstance(each, _DEFINITIONS) and _place(each) not in ran
     ]

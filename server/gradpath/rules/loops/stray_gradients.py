@@ -118,20 +118,39 @@ def _is_of_score(
 
     It is an update of its own: the other network is cleared right before it, and stepped by it, before this one is.
     """
-    events = trace.among(BackwardRan, Stepped)
-    end = own if first else step
-    between = events[events.index(stray) + 1 : events.index(end)]
-    mine = {id(each) for each in step.updated}
-    others = {id(each) for each in reached_leaves(stray)} - mine
-    made = {each for one in between if isinstance(one, Stepped) for each in map(id, one.updated)} & others
-    if not made or any(id(each) in made for each in reached_leaves(own)) or not _is_scored(leaf, mine, stray, made):
+    made = _stepped_between(trace, stray, own, step, first=first)
+    if not made or not _is_scored(leaf, {id(each) for each in step.updated}, stray, made):
         return False
     begun = next(index for index, entry in enumerate(flow) if entry.event is stray)
     before = [entry for entry in flow[:begun] if entry.event is own or entry.concerns_any(made)]
     return bool(before) and before[-1].effect is Effect.CLEARED and not before[-1].concerns(leaf)
 
 
-def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: set[int]) -> bool:
+def _stepped_between(
+    trace: Trace, stray: BackwardRan, own: BackwardRan, step: Stepped, *, first: bool
+) -> frozenset[int]:
+    """The weights that got a gradient from one backward, and were stepped before another that has none of them.
+
+    Worked out once, and not again for each parameter.
+    """
+    known = trace.once(_known_steps)
+    key = id(stray), id(own), id(step), first
+    made = known.get(key)
+    if made is None:
+        events = trace.among(BackwardRan, Stepped)
+        between = events[events.index(stray) + 1 : events.index(own if first else step)]
+        others = {id(each) for each in reached_leaves(stray)} - {id(each) for each in step.updated}
+        stepped = {each for one in between if isinstance(one, Stepped) for each in map(id, one.updated)} & others
+        shared = any(id(each) in stepped for each in reached_leaves(own))
+        made = known[key] = frozenset(() if shared else stepped)
+    return made
+
+
+def _known_steps(trace: Trace) -> dict[tuple[int, int, int, bool], frozenset[int]]:
+    return {}
+
+
+def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[int]) -> bool:
     """True if a loss is a sum of what weights give, and these were used for nothing but what others have made."""
     using = [node for node in ran.executed if _is_leaf_of(leaf, node)]
     if not using or not all(any(id(each) in made for each in leaves([node])) for node in using):

@@ -31,9 +31,10 @@ def rebound(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
         elif isinstance(event, Named):
             key = event.name, event.site.caller
             old, before[key] = before.get(key), event
-            given = None if old is None else next((owners[each] for each in ways_of(old) if each in owners), None)
-            tensors = tuple(strange[each] for each in ways_of(event) if each in strange)
-            if given is not None and tensors and held.isdisjoint(ways_of(event)):
+            left, ways = () if old is None else ways_of(trace, old), ways_of(trace, event)
+            given = next((owners[each] for each in left if each in owners), None)
+            tensors = tuple(strange[each] for each in ways if each in strange)
+            if given is not None and tensors and held.isdisjoint(ways):
                 yield Lacking(tensors, event.site, [given], partial(_takes_the_name, event))
 
 

@@ -8,17 +8,15 @@ from functools import partial
 
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
 from gradpath.findings.graphs import reached_leaves
-from gradpath.findings.parameters import ways_of
+from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.fixes.untrained_fixes import given_too
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientAbsent, Named, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientAbsent, Site, Stepped, Trace
 from gradpath.rules.loops.never_stepped import looks_at_gradients
 from gradpath.rules.ownership.lacking import Lacking, Words
-from gradpath.source.document import Document
 from gradpath.source.index import inside
-from gradpath.source.parse import parse
 
 
 def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
@@ -30,7 +28,7 @@ def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
         return
     runs = trace.of(BackwardRan)
     asked = {id(leaf) for run in runs if not run.call.accumulates for leaf in reached_leaves(run)}
-    of_modules = {each for event in trace.of(Named) for each in ways_of(event)}
+    of_modules = in_modules(trace)
     leaves = {id(leaf): leaf for run in runs if run.call.accumulates for leaf in reached_leaves(run)}
     for number, leaf in leaves.items():
         if number in held | asked | of_modules or leaf.copied is not None or not _lasts(trace, leaf):
@@ -43,7 +41,7 @@ def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
         if (
             names
             and not _is_state(trace, names)
-            and not any(_is_listed(source.document(each.site), each.name) for each in names)
+            and not any(_is_listed(source.tree(each.site.path), each.name) for each in names)
         ):
             in_module = isinstance(trace.entry, ast.Module)
             yield Lacking(
@@ -99,9 +97,9 @@ def _formed_of(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def _is_listed(document: Document, name: str) -> bool:
+def _is_listed(tree: ast.Module, name: str) -> bool:
     """True if code of a file puts something of that name into a container, returns it or hands it to what keeps it."""
-    return any(map(partial(_keeps, name), inside(parse(document).tree, *_KEEPING)))
+    return any(map(partial(_keeps, name), inside(tree, *_KEEPING)))
 
 
 _KEEPING = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Return, ast.Yield, ast.Call)

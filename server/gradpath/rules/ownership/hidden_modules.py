@@ -13,7 +13,6 @@ from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import Built, Named, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import touched
 from gradpath.source.index import contents, inside
-from gradpath.source.parse import parse
 from gradpath.support.lazy_regex import regex
 
 _COLLECTING = regex(r"parameters\(|register_|add_module|setattr|ModuleList\(self\.|ModuleDict\(self\.")
@@ -42,7 +41,8 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
         document = source.document(event.site)
         own = document.slice(document.range_of(owner))
         trains = "backward" in document.text
-        if not _COLLECTING.search(own) and not _is_used_outside(parse(document).tree, owner, place.attr, trains):
+        tree = source.tree(event.site.path)
+        if not _COLLECTING.search(own) and not _is_used_outside(tree, owner, place.attr, trains):
             yield event
 
 
@@ -50,8 +50,8 @@ def made_in_forward(trace: Trace, source: Source, rule: str) -> Iterator[Report]
     """The layers that a `forward` without a caller makes and forgets, where nothing sets their weights."""
     if not _is_alone(trace) or trace.among(Given, Stepped):
         return
-    kept = {each for event in trace.of(Named) if isinstance(event.site.node, ast.Attribute) for each in ways_of(event)}
-    kept |= touched(trace)
+    attributes = [event for event in trace.of(Named) if isinstance(event.site.node, ast.Attribute)]
+    kept = touched(trace).union(*(ways_of(trace, event) for event in attributes))
     told: set[ast.AST] = set()
     for event in trace.of(Built):
         for tensor in event.operands:

@@ -17,9 +17,7 @@ from gradpath.fixes.untrained_fixes import given_too
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Built, Lent, Named, Site, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, strangers
-from gradpath.source.document import Document
 from gradpath.source.index import methods_called
-from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -33,7 +31,8 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     if not any(given.models or any(map(is_of_layer, given.parameters)) for given in trace.of(Given)):
         return  # What is trained is no module: an image, for instance.
     strange = {id(tensor): tensor for tensor in strangers(trace, held)}
-    named = [(event, ways_of(event)) for event in reversed(trace.of(Named))] if strange else []  # Wholes are last.
+    wholes_first = reversed(trace.of(Named)) if strange else ()
+    named = [(event, ways_of(trace, event)) for event in wholes_first]
     for event, ways in sorted(named, key=lambda each: -len(each[1])):
         assigned = isinstance(statement_of(trace, event.site.node), ast.Assign | ast.AnnAssign)
         if ways and assigned and ways.keys() <= strange.keys() and not event.module.has_unknown_parts:
@@ -68,8 +67,8 @@ def ungrouped(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]
             continue
         biases, parts = set[int](), set[int]()
         for event in trace.of(Named):
-            biases |= _biases(event, given)
-            parts |= _parts(event, given)
+            biases |= _biases(trace, event, given)
+            parts |= _parts(trace, event, given)
         if parts and not _follows(trace, parts, held):
             parts = set()
         tensors = tuple(tensor for number, tensor in strange.items() if number in biases | parts)
@@ -89,17 +88,17 @@ def _is_in_no_group(trace: Trace, missing: Sequence[Tensor], groups: Site, sourc
     )
 
 
-def _biases(event: Named, given: Given) -> set[int]:
+def _biases(trace: Trace, event: Named, given: Given) -> set[int]:
     """The biases of layers whose weights were given."""
-    ways, sizes = ways_of(event), {id(tensor): len(tensor.shape or ()) for tensor in tensors_of(event)}
+    ways, sizes = ways_of(trace, event), {id(tensor): len(tensor.shape or ()) for tensor in tensors_of(event)}
     own = set(map(id, given.parameters))
     layers = {way.rpartition(".")[0] for number, way in ways.items() if number in own and sizes[number] > 1}
     return {each for each, way in ways.items() if way.rpartition(".")[0] in layers and sizes[each] == 1}
 
 
-def _parts(event: Named, given: Given) -> set[int]:
+def _parts(trace: Trace, event: Named, given: Given) -> set[int]:
     """The parts of a module that no group has, if they are fewer than those that groups have."""
-    ways, own = ways_of(event), set(map(id, given.parameters))
+    ways, own = ways_of(trace, event), set(map(id, given.parameters))
     parts = {way.partition(".")[0] for number, way in ways.items() if number in own}
     others = {way.partition(".")[0] for way in ways.values()} - parts
     unseen = len(given.models) if event.module.has_unknown_parts else 0
@@ -121,15 +120,15 @@ def _goes_before(trace: Trace, source: Source, bound: Named, held: Set[int]) -> 
 
     Alone, an untrained module may be there to give features; one of the same sizes may be a copy.
     """
-    trained = [event for event in trace.of(Named) if not held.isdisjoint(ways_of(event))]
+    trained = [event for event in trace.of(Named) if not held.isdisjoint(ways_of(trace, event))]
     statement = statement_of(trace, bound.site.node)
     if not any(statement_of(trace, event.site.node) is statement for event in trained):
         return False
     if any(_sizes(event) == _sizes(bound) for event in trained):
         return False
-    if not _OTHERWISE.isdisjoint(_asked_of(source.document(bound.site), bound.name)):
+    if not _OTHERWISE.isdisjoint(_asked_of(source.tree(bound.site.path), bound.name)):
         return False
-    own = ways_of(bound).keys()
+    own = ways_of(trace, bound).keys()
     return any(
         any(id(tensor) in held for tensor in event.operands) and not own.isdisjoint(map(id, leaves([event.node])))
         for event in trace.of(Built)
@@ -151,7 +150,7 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
         node = min(called, key=lambda each: each.number, default=None)
         if tensor.operation != UNSEEN or node is None or not isinstance(node.site, Site):
             continue
-        asked = _asked_of(source.document(node.site), tensor.label)
+        asked = _asked_of(source.tree(node.site.path), tensor.label)
         if "train" in asked and asked.isdisjoint(_OTHERWISE) and not held.isdisjoint(map(id, leaves([node]))):
             worded = partial(_is_called, trace, node.site, tensor.label)
             yield Lacking((tensor,), node.site, trace.of(Given), worded, repeated=True)
@@ -181,10 +180,10 @@ def _goes_into(node: Node, tensor: Tensor) -> bool:
     return any(edge.accumulates is tensor for edge in node.edges)
 
 
-def _asked_of(document: Document, name: str) -> set[str]:
-    """The methods that a document calls of whatever is called `name`; `train(False)` is an `eval()`."""
+def _asked_of(tree: ast.Module, name: str) -> set[str]:
+    """The methods that a file calls of whatever is called `name`; `train(False)` is an `eval()`."""
     found: set[str] = set()
-    for owner, method, call in methods_called(parse(document).tree):
+    for owner, method, call in methods_called(tree):
         if ast.unparse(owner).rpartition(".")[2] == name:
             found.add("eval" if method == "train" and call.args else method)
     return found
@@ -212,7 +211,7 @@ def _before_views(tensor: Tensor) -> Tensor:
 
 def _is_one_of_several(trace: Trace) -> bool:
     """True if an optimizer was given the parameters of several modules one by one: the next may be forgotten."""
-    named = sorted((ways_of(event) for event in trace.of(Named)), key=len, reverse=True)
+    named = sorted((ways_of(trace, event) for event in trace.of(Named)), key=len, reverse=True)
     for given in trace.of(Given):
         rest = set(map(id, given.parameters))
         count = 0

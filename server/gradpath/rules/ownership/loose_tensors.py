@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.graphs import leaves
-from gradpath.findings.parameters import ways_of
+from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import ancestry
-from gradpath.interpreter.trace import Bound, Built, Mutated, Named, Site, Trace
+from gradpath.interpreter.trace import Bound, Built, Mutated, Site, Trace
 from gradpath.source.index import contents, lines_of, methods_called
-from gradpath.source.parse import parse
 
 _INITIALISING = "torch.nn.init."
 _RANDOM = frozenset({"normal", "rand", "rand_like", "randn", "randn_like"})
@@ -26,21 +25,25 @@ def loose(trace: Trace, source: Source, rule: str) -> Iterator[Report]:
     Such a weight is a tensor that an initializer has filled, or one of random numbers with which what the layers of the
     module have computed is multiplied. Positions, frequencies and projections of inputs are constants.
     """
-    of_modules = {each for event in trace.of(Named) for each in ways_of(event)}
-    bound = {id(event.tensor) for event in trace.of(Bound) if event.tensor is not None}
     told: set[ast.AST] = set()
     for event in trace.of(Bound):
-        tensor, owner = event.tensor, _class_of(trace, event)
+        owner = _class_of(trace, event)
+        tensor = None if owner is None else event.tensor
         if tensor is None or owner is None or tensor.is_parameter or event.site.node in told:
             continue
         sources = leaves([tensor.node]) if tensor.node is not None else ()
-        kept = bound | of_modules
+        kept = in_modules(trace) | trace.once(_bound)
         if sources and all(each.operation.endswith("Parameter") and id(each) not in kept for each in sources):
             told.add(event.site.node)
             yield _report(rule, source, event, "what is computed from a parameter is none", "computed from a parameter")
         elif not sources and not tensor.flag and _is_weight(trace, tensor) and not _is_set_again(source, owner, event):
             told.add(event.site.node)
             yield _report(rule, source, event, "it is a plain tensor", "a tensor without a gradient")
+
+
+def _bound(trace: Trace) -> frozenset[int]:
+    """The tensors, by identity, that have a name."""
+    return frozenset(id(event.tensor) for event in trace.of(Bound) if event.tensor is not None)
 
 
 def _class_of(trace: Trace, event: Bound) -> ast.ClassDef | None:
@@ -89,7 +92,7 @@ def _before_views(tensor: Tensor) -> Tensor:
 
 def _is_set_again(source: Source, owner: ast.ClassDef, event: Bound) -> bool:
     """True if other code of the file sets an attribute, writes into it, or uses it from outside of its class."""
-    tree = parse(source.document(event.site)).tree
+    tree = source.tree(event.site.path)
     places = [each for each in contents(tree).attributes if each.attr == event.name]
     first, last = lines_of(owner)
     stored = [each for each in places if isinstance(each.ctx, ast.Store)]

@@ -65,5 +65,5 @@ def _condition(trace: Trace, node: ast.AST) -> ast.expr | None:
 
 def _around(trace: Trace, own: set[int]) -> list[Tensor]:
     """The parameters of the smallest module that has all of these."""
-    modules = [event for event in trace.of(Named) if own <= ways_of(event).keys()]
-    return tensors_of(min(modules, key=lambda event: len(ways_of(event)))) if modules else []
+    modules = [event for event in trace.of(Named) if own <= ways_of(trace, event).keys()]
+    return tensors_of(min(modules, key=lambda event: len(ways_of(trace, event)))) if modules else []

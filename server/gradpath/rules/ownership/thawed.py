@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.parameters import groups_of, ways_of
+from gradpath.findings.parameters import groups_of, in_modules
 from gradpath.findings.report import Source, Step
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import Flagged, Named, Site, Trace
+from gradpath.interpreter.trace import Flagged, Site, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words
 
 
@@ -19,7 +19,7 @@ def thawed(trace: Trace, held: Set[int]) -> Iterator[Lacking]:
     frozen: dict[int, Flagged] = {}
     left: dict[int, Given] = {}
     found: dict[ast.AST, tuple[Given, Site, Site, list[Tensor]]] = {}
-    of_modules = {each for event in trace.of(Named) for each in ways_of(event)}
+    of_modules = in_modules(trace)
     for event in trace.among(Flagged, Given):
         match event:
             case Given(parameters=parameters) if event.models or not of_modules.isdisjoint(map(id, parameters)):

@@ -32,15 +32,20 @@ def anchored(trace: Trace, ran: BackwardRan) -> Iterator[Anchored]:
 
     A place where other parameters are compared, too, goes through all pairs, or follows what is rebound.
     """
-    compared: dict[ast.AST, list[Built]] = {}
-    for event in trace.of(Built):
-        if short_operation(event.node.name) in _COMPARING:
-            compared.setdefault(event.site.node, []).append(event)
-    for events in compared.values():
+    for events in trace.once(_compared):
         if all(map(_is_of_itself, events)):
             here = [each for each in events if each.node in ran.executed]
             if here and _is_measured(trace, here[0]):
                 yield Anchored(here[0].site, _kept(here[0]), ran)
+
+
+def _compared(trace: Trace) -> list[list[Built]]:
+    """The comparisons of a path, place by place."""
+    compared: dict[ast.AST, list[Built]] = {}
+    for event in trace.of(Built):
+        if short_operation(event.node.name) in _COMPARING:
+            compared.setdefault(event.site.node, []).append(event)
+    return list(compared.values())
 
 
 def _is_of_itself(event: Built) -> bool:

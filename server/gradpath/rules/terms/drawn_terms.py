@@ -30,9 +30,9 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
 
     What is drawn for a score function, whose probability is computed, too, is no slip.
     """
-    if not any(tensor.cut is not None and tensor.cut.detail == REPARAMETRIZED for tensor in _computed(trace)):
+    if not trace.once(_draws):
         return
-    scored = _scored(trace)
+    scored = trace.once(_scored)
     for term, site in terms(trace, ran):
         trained = {id(leaf) for leaf in leaves(nodes_of([term]))}
         missed: dict[int, tuple[Severed, list[Tensor]]] = {}
@@ -45,9 +45,10 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
             yield CutTerm(severed, tuple(parameters), site, severed.site)
 
 
-def _computed(trace: Trace) -> Iterator[Tensor]:
-    """The inputs of the operations of a path."""
-    return (each for event in trace.of(Built) for each in event.operands)
+def _draws(trace: Trace) -> bool:
+    """True if an operation of the path works on such a sample."""
+    inputs = (each for event in trace.of(Built) for each in event.operands)
+    return any(tensor.cut is not None and tensor.cut.detail == REPARAMETRIZED for tensor in inputs)
 
 
 def _scored(trace: Trace) -> set[int]:

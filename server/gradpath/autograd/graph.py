@@ -179,7 +179,8 @@ class Autograd:
         site: object,
     ) -> Tensor:
         unsure = len(output.alias) > 1
-        kind, _, parameter = max(output.alias, key=lambda each: ":" in each).partition(":")
+        alias = max(output.alias, key=lambda each: ":" in each) if unsure else output.alias[0]
+        kind, _, parameter = alias.partition(":")
         source = inputs[parameter][0] if parameter and inputs.get(parameter) else None
         if unsure and "fresh" in output.alias:  # Writes to the result are certain; whether they reach the input is not.
             unsure, kind = False, "fresh"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gradpath.autograd.backward import proven
 from gradpath.autograd.gradients import is_step_function
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.interpreter.trace import BackwardRan, Site
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 
 _SUMS = frozenset({"torch.add", "torch.sub", "torch.rsub", "torch.stack", "torch.cat"})
 
@@ -17,6 +17,15 @@ _SCALINGS = frozenset({"torch.mul", "torch.div", "torch.neg", "torch.mean", "tor
 def nodes_of(roots: Iterable[Tensor]) -> list[Node]:
     """The nodes that a backward from `roots` starts at."""
     return [root.node for root in roots if root.node is not None]
+
+
+def built_of(trace: Trace) -> Mapping[Node, Built]:
+    """The events in which the nodes of a path came to be."""
+    return trace.once(_built)
+
+
+def _built(trace: Trace) -> dict[Node, Built]:
+    return {event.node: event for event in trace.of(Built)}
 
 
 def reach(starts: Iterable[Node]) -> dict[Node, None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
@@ -89,10 +90,13 @@ def operation(source: Source, node: Node, limit: int = 26) -> str:
     return f"`{short_operation(node.name)}`"
 
 
+@lru_cache(2048)
 def short_operation(name: str) -> str:
     """`sigmoid` for `torch.Tensor.sigmoid`."""
-    known = {"call": "the call", "CopySlices": "a write into a slice", "as_strided": "a view", "index": "indexing"}
-    return known.get(name, name.rpartition(".")[2])
+    return _IN_WORDS.get(name, name.rpartition(".")[2])
+
+
+_IN_WORDS = {"call": "the call", "CopySlices": "a write into a slice", "as_strided": "a view", "index": "indexing"}
 
 
 # Times

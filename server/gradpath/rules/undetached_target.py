@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
-from gradpath.findings.graphs import leads_to, leaves
+from gradpath.findings.graphs import built_of, leads_to, leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted, name_of
 from gradpath.fixes import edits
@@ -78,7 +78,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _compared(trace: Trace, trained: set[int]) -> Iterator[_Compared]:
-    built = {event.node: event for event in trace.of(Built)}
+    built = built_of(trace)
     powers = {edge for node in built if node.name in _POWERS for edge in node.edges}
     for ran in trace.of(BackwardRan):
         for node in ran.executed:
@@ -109,7 +109,7 @@ def _sides(event: Built, *, differs: bool, ends: bool) -> tuple[Tensor, Tensor] 
     return given[0][0], given[1][0]
 
 
-def _bootstrapped(built: dict[Node, Built], target: Tensor, prediction: Tensor, trained: set[int]) -> Node | None:
+def _bootstrapped(built: Mapping[Node, Built], target: Tensor, prediction: Tensor, trained: set[int]) -> Node | None:
     """The result of the network that a target is a sum with, where the same network, called again, predicts."""
     if target.node is None or prediction.node is None:
         return None
@@ -123,7 +123,7 @@ def _bootstrapped(built: dict[Node, Built], target: Tensor, prediction: Tensor, 
     return None
 
 
-def _results(built: dict[Node, Built], start: Node, *, sums: bool) -> list[Node]:
+def _results(built: Mapping[Node, Built], start: Node, *, sums: bool) -> list[Node]:
     """The results of networks that a value is chosen from; with `sums`, those that a multiple of is added to data."""
     found: list[Node] = []
     todo = [(start, False)]

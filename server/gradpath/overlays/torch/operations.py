@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from gradpath.autograd import inplace, ops
 from gradpath.autograd.behaviour import Behaviour, Structure
@@ -137,7 +138,7 @@ def run_behaviour(
     behaviour = resolved(spec, behaviour, inputs, arguments)
     others = _ordinary(machine, name, inputs, arguments)
     results = machine.autograd.apply(name, behaviour, {**inputs, **others} if others else inputs)
-    settle(spec, behaviour, results, inputs, arguments, _samples(machine, name))
+    settle(spec, behaviour, results, inputs, arguments, partial(_samples, machine, name))
     if machine.autograd.grad_enabled and any(isinstance(each, Unknown) for each in arguments.values()):
         _note_unseen(machine, spec, results, arguments)
     for parameter, value in arguments.items():
@@ -222,7 +223,7 @@ def _parts(
         results,
         inputs,
         arguments,
-        _samples(machine, name),
+        partial(_samples, machine, name),
         [None] * count if shapes is None else shapes,
     )
     values: list[Value] = [wrap(result) for result in results]

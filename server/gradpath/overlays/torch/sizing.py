@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gradpath.autograd.behaviour import Behaviour
 from gradpath.autograd.errors import AutogradError, FaultKind
@@ -100,7 +100,7 @@ def settle(
     results: Sequence[Tensor],
     inputs: Inputs,
     arguments: Mapping[str, Value],
-    presumed: Presumption,
+    presumed: Callable[[], Presumption],
     shapes: Sequence[Shape | None] | None = None,
 ) -> None:
     """Give the results their sizes, dtypes and layouts; `shapes` are those of a list's parts.
@@ -135,17 +135,18 @@ _WIDENING = frozenset({"broadcast", "same"})
 """Words for results that have at least as many elements as each operand."""
 
 
-def _several(word: str, call: Given, inputs: Inputs, presumed: Presumption, shape: Shape | None) -> Provenance | None:
+def _several(
+    word: str, call: Given, inputs: Inputs, presumed: Callable[[], Presumption], shape: Shape | None
+) -> Provenance | None:
     """The provenance of a result's having more than one element: as its operands have, or each sample has a loss."""
     operands = [tensor for tensors in inputs.values() for tensor in tensors]
     if shape is None and word in _WIDENING and any(each.one_element is False for each in operands):
         return OBSERVED
     if is_unreduced(word, call):
-        return OBSERVED if any(each.several is OBSERVED for each in inputs.get("target", ())) else presumed
-    if not keeps_samples(word, call):
-        return None
+        return OBSERVED if any(each.several is OBSERVED for each in inputs.get("target", ())) else presumed()
     batches = operands[:1] if word in OF_FIRST else operands
-    return next((each.several for each in batches if isinstance(each.several, Presumption)), None)
+    several = next((each.several for each in batches if isinstance(each.several, Presumption)), None)
+    return several if several is not None and keeps_samples(word, call) else None
 
 
 def forget_count(

@@ -27,7 +27,7 @@ from gradpath.interpreter.trace import (
 )
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, head_of, inside, methods_called, variables
-from gradpath.source.nodes import statements
+from gradpath.source.nodes import noted, statements
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 
@@ -241,15 +241,17 @@ def _is_empty(body: Sequence[ast.stmt]) -> bool:
 
 def looks_at_gradients(trace: Trace) -> bool:
     """True if something that ran reads gradients, or is called when they arrive: for that they may be computed."""
-    for statement in trace.visits:
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            continue
-        inner = list(map(contents, head_of(statement) if hasattr(statement, "body") else [statement]))
-        called = {id(call.func) for part in inner for call in part.calls}
-        attributes = (each for part in inner for each in part.attributes if each.attr in _READING)
-        if any(each.attr != "grad" or id(each) not in called for each in attributes):  # `autograd.grad(...)` is none.
-            return True
-    return False
+    return any(map(_reads_gradients, trace.visits))
+
+
+@noted
+def _reads_gradients(statement: ast.AST) -> bool:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return False
+    inner = list(map(contents, head_of(statement) if hasattr(statement, "body") else [statement]))
+    called = {id(call.func) for part in inner for call in part.calls}
+    attributes = (each for part in inner for each in part.attributes if each.attr in _READING)
+    return any(each.attr != "grad" or id(each) not in called for each in attributes)  # `autograd.grad(...)` is none.
 
 
 _READING = frozenset(

@@ -6,12 +6,12 @@ A loss of its own trains the value function towards the rewards; through the pro
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.gradient_flow import Effect, flow_of
-from gradpath.findings.graphs import leads_to, leaves, nodes_of, terms_of
+from gradpath.findings.graphs import built_of, leads_to, leaves, nodes_of, terms_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
 from gradpath.fixes import edits
@@ -48,7 +48,7 @@ class Advantage:
 
 def advantages(trace: Trace, trained: set[int]) -> Iterator[Advantage]:
     """The products, among the terms of losses, of a difference from a trained value that a loss fits, with others."""
-    built = {event.node: event for event in trace.of(Built)}
+    built = built_of(trace)
     runs = trace.of(BackwardRan)
     regressed: dict[Node, Site] = {}
     for ran in runs:
@@ -64,7 +64,7 @@ def advantages(trace: Trace, trained: set[int]) -> Iterator[Advantage]:
                         break
 
 
-def products(built: dict[Node, Built], ran: BackwardRan, *, leaves_too: bool = False) -> Iterator[Built]:
+def products(built: Mapping[Node, Built], ran: BackwardRan, *, leaves_too: bool = False) -> Iterator[Built]:
     """The products of two tensors with graphs that a loss is a sum of, or of the smaller ones of.
 
     With `leaves_too` also those with a leaf.
@@ -104,7 +104,7 @@ def is_used(trace: Trace, ran: BackwardRan, parameters: set[int]) -> bool:
     return next((each for each in effects if each in (Effect.USED, Effect.CLEARED)), None) is Effect.USED
 
 
-def _regressed(built: dict[Node, Built], ran: BackwardRan) -> Iterator[tuple[Node, Site]]:
+def _regressed(built: Mapping[Node, Built], ran: BackwardRan) -> Iterator[tuple[Node, Site]]:
     """The values that a loss fits to something."""
     for node in ran.executed:
         event = built.get(node)
@@ -122,7 +122,7 @@ def is_live(tensor: Tensor) -> bool:
 
 
 def values(
-    built: dict[Node, Built], start: Node | None, *, differs: bool, through: Callable[[str], bool] | None = None
+    built: Mapping[Node, Built], start: Node | None, *, differs: bool, through: Callable[[str], bool] | None = None
 ) -> Iterator[Node]:
     """The results that something is put together from, also `through` the operations of some names.
 

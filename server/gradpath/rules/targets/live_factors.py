@@ -7,11 +7,11 @@ known by what the graphs of all backwards show of them.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Fix, Safety
-from gradpath.findings.graphs import leaves
+from gradpath.findings.graphs import built_of, leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
 from gradpath.fixes import edits
@@ -43,7 +43,7 @@ class Live:
 
 def live_factors(trace: Trace, trained: set[int]) -> Iterator[Live]:
     """All of them on a path."""
-    built = {event.node: event for event in trace.of(Built)}
+    built = built_of(trace)
     runs = trace.of(BackwardRan)
     for ran in runs:
         zero = {each.site.node for each in cancelled(trace, ran)}
@@ -58,7 +58,7 @@ def _known(tensor: Tensor) -> set[int]:
     return set() if tensor.node is None else {id(leaf) for leaf in leaves([tensor.node])}
 
 
-def _old_probabilities(built: dict[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
+def _old_probabilities(built: Mapping[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
     """`exp(new - old) * advantage`: the earlier of two log-probabilities that one network gives."""
     for node in ran.executed:
         event = built.get(node)
@@ -78,7 +78,7 @@ def _old_probabilities(built: dict[Node, Built], ran: BackwardRan, runs: list[Ba
         yield Live(sides[old], ratio.site, old, "an old probability is a constant", because, ran)
 
 
-def _ratio(built: dict[Node, Built], start: Node) -> Built | None:
+def _ratio(built: Mapping[Node, Built], start: Node) -> Built | None:
     """The difference that a ratio is the exponential of."""
     node, exponential = start, False
     while node in built:
@@ -96,7 +96,7 @@ def _ratio(built: dict[Node, Built], start: Node) -> Built | None:
     return None
 
 
-def _is_logarithm(built: dict[Node, Built], start: Node) -> bool:
+def _is_logarithm(built: Mapping[Node, Built], start: Node) -> bool:
     """True if something is put together from log-probabilities."""
     ends = list(values(built, start, differs=False, through=_summed))
     return bool(ends) and all(short_operation(each.name) in _LOGARITHMS or _gives_logarithm(each) for each in ends)
@@ -112,7 +112,7 @@ def _gives_logarithm(node: Node) -> bool:
     return node.name == PRESUMED and isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "log_prob"
 
 
-def _multiplied(built: dict[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
+def _multiplied(built: Mapping[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
     """`multiplier * value`, where another loss has `multiplier.detach() * value`: the two take turns."""
     for event in products(built, ran, leaves_too=True):
         given = event.operands
@@ -138,7 +138,7 @@ def _leaf_of(tensor: Tensor) -> Tensor | None:
     return found[0] if len(found) == 1 and not tensor.node.is_open else None
 
 
-def _weighed(built: dict[Node, Built], ran: BackwardRan) -> Iterator[tuple[Tensor, Node, Site]]:
+def _weighed(built: Mapping[Node, Built], ran: BackwardRan) -> Iterator[tuple[Tensor, Node, Site]]:
     """The products of a constant with something that has a graph."""
     for node in ran.executed:
         event = built.get(node)
@@ -149,7 +149,7 @@ def _weighed(built: dict[Node, Built], ran: BackwardRan) -> Iterator[tuple[Tenso
                     yield constant, value.node, event.site
 
 
-def _teachers(built: dict[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
+def _teachers(built: Mapping[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
     """A distribution that another is drawn to, of a network that labels teach, and that is drawn to nothing itself."""
     pairs = list(_drawn_to(built, ran))
     if not pairs:
@@ -168,7 +168,7 @@ def _teachers(built: dict[Node, Built], ran: BackwardRan, runs: list[BackwardRan
             yield Live(teacher, site, index, "a teacher is a constant for its student", because, ran)
 
 
-def _drawn_to(built: dict[Node, Built], ran: BackwardRan) -> Iterator[tuple[Site, Tensor, Tensor, int]]:
+def _drawn_to(built: Mapping[Node, Built], ran: BackwardRan) -> Iterator[tuple[Site, Tensor, Tensor, int]]:
     """Where, by which of two tensors, and to which: losses between two distributions that both have a graph."""
     for node in ran.executed:
         event, name = built.get(node), short_operation(node.name)
@@ -195,13 +195,13 @@ def _named(tensor: Tensor, through: frozenset[str]) -> str:
     return "" if node is None else short_operation(node.name)
 
 
-def _outputs(built: dict[Node, Built], tensor: Tensor) -> Iterator[Node]:
+def _outputs(built: Mapping[Node, Built], tensor: Tensor) -> Iterator[Node]:
     """The outputs of networks that a distribution is computed from."""
     scaled: Callable[[str], bool] = _SCALES.__contains__
     yield from values(built, tensor.node, differs=False, through=scaled)
 
 
-def _taught(built: dict[Node, Built], ran: BackwardRan) -> Iterator[Node]:
+def _taught(built: Mapping[Node, Built], ran: BackwardRan) -> Iterator[Node]:
     """The outputs that a loss compares with labels."""
     for node in ran.executed:
         event = built.get(node) if short_operation(node.name) in _BY_LABELS else None

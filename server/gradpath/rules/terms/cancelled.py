@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
-from gradpath.findings.graphs import is_drawn
+from gradpath.findings.graphs import built_of, is_drawn
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, same_activation
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
@@ -30,7 +30,7 @@ def cancelled(trace: Trace, ran: BackwardRan) -> Iterator[Cancelled]:
 
     They are equal each time: in the first iteration alone, a value may well be compared with itself.
     """
-    built = {event.node: event for event in trace.of(Built)}
+    built = built_of(trace)
     for node in ran.executed:
         event = built.get(node) if node.name in _COMPARING else None
         sides = None if event is None else _equal_sides(built, event)
@@ -42,7 +42,7 @@ def cancelled(trace: Trace, ran: BackwardRan) -> Iterator[Cancelled]:
                 yield Cancelled(event.site, sides[0].site, sides[1].site, ran)
 
 
-def _equal_sides(built: dict[Node, Built], event: Built) -> tuple[Built, Built] | None:
+def _equal_sides(built: Mapping[Node, Built], event: Built) -> tuple[Built, Built] | None:
     """What made the two operands of an operation, if they have the same value; else None."""
     given = event.operands
     if len(given) != 2:
@@ -53,7 +53,7 @@ def _equal_sides(built: dict[Node, Built], event: Built) -> tuple[Built, Built] 
     return (one, other) if given[0] is given[1] or (one is not other and _is_same(one, other)) else None
 
 
-def _made(built: dict[Node, Built], tensor: Tensor) -> Built | None:
+def _made(built: Mapping[Node, Built], tensor: Tensor) -> Built | None:
     return None if tensor.node is None else built.get(tensor.node)
 
 

@@ -187,7 +187,7 @@ def _visits(found: Found) -> dict[ast.stmt, int]:
     What happens in the second iteration says nothing of a path that leaves the loop in the first.
     """
     visits: dict[ast.stmt, int] = {}
-    for site in _sites(found):
+    for site in (*_sites(found), *found.report.through):
         statement = statement_of(found.trace, site)
         if statement is not None:
             iteration = max((each for _, each in site.loops), default=1)

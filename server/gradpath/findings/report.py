@@ -35,7 +35,8 @@ class Report:
     `at` carries the squiggle; `steps` are in execution order, `at` among them. `raised_at` is where PyTorch raises,
     None where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths
     pass `at` and `raised_at`. A `silent` fault raises nothing, though others of its rule do. `about` identifies
-    its subject in a form that is the same on all paths. `why` says what speaks for each of the `fixes`; `help` is the
+    its subject in a form that is the same on all paths. A path says nothing of it that does not come to `through` as
+    well. `why` says what speaks for each of the `fixes`; `help` is the
     way out in general, which is told where none of them is preferred.
     """
 
@@ -51,6 +52,7 @@ class Report:
     why: Callable[[Fix], str] = _plainly
     silent: bool = False
     about: tuple[object, ...] = ()
+    through: tuple[Site, ...] = ()
 
     def advice(self) -> tuple[Advice, ...]:
         """The lines of advice, each with what it stands on: the help, the fixes, and what goes with these."""

@@ -12,7 +12,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import tests_of
 from gradpath.fixes import edits
-from gradpath.interpreter.ownership import Loaded, Taken
+from gradpath.interpreter.ownership import Loaded, Named, Taken
 from gradpath.interpreter.trace import CutOff, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds
@@ -49,6 +49,9 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
     """The report of a state that is loaded into what it is the state of."""
     taken, loaded = source.short(event.taken.site, limit=32), source.short(event.site, limit=44)
     if holds(event.site.node, event.taken.site.node):
+        twins = _names_of(trace, event)
+        if len(twins) > 1:
+            return _of_twins(source, event, twins[0], twins[-1])
         return Report(
             RULE.id,
             event.site,
@@ -71,6 +74,47 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
         help=f"keep a copy: `copy.deepcopy({taken})`",
         fixes=source.proposed(_copied(source, event.taken.site)),
     )
+
+
+def _names_of(trace: Trace, event: Loaded) -> list[Named]:
+    """Where the names by which one network is loaded from itself were bound to it, in the order of the path."""
+    read = {node.attr if isinstance(node, ast.Attribute) else node.id for node in _names_in(event.site.node)}
+    named = [each for each in trace.of(Named) if each.module is event.owner and each.name in read]
+    return list({each.name: each for each in named}.values())
+
+
+def _names_in(node: ast.AST) -> list[ast.Attribute | ast.Name]:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Attribute() | ast.Name() as own), args=[given, *_]):
+            return [own, *_names_in(given)]
+        case ast.Call(func=ast.Attribute(value=ast.Attribute() | ast.Name() as own)):
+            return [own]
+        case _:
+            return []
+
+
+def _of_twins(source: Source, event: Loaded, first: Named, second: Named) -> Report:
+    """The report of two names for one network, one of which is told to follow the other."""
+    old, new = (_text_of(source, each) for each in (first, second))
+    return Report(
+        RULE.id,
+        second.site,
+        f"`{new}` is no copy of `{old}`: both are one network",
+        (
+            Step(first.site, "gives a network its name"),
+            Step(second.site, "gives the same network another name"),
+            Step(event.site, "loads what is there already"),
+        ),
+        help=f"give `{new}` a network of its own, such as a `copy.deepcopy()` of it",
+    )
+
+
+def _text_of(source: Source, named: Named) -> str:
+    match named.site.node:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
+            return ast.unparse(target)
+        case _:
+            return source.short(named.site, limit=30)
 
 
 def _change_between(trace: Trace, event: Loaded) -> Site | None:

@@ -48,7 +48,7 @@ _COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
 class Term:
     """A term without a graph: where it was cut, from which tensor, where it is added, and the backward.
 
-    `measured` says that what is cut off was measured by a loss, of which nothing is left.
+    `measured` says that what is cut off was measured by a loss, of which nothing is left. `value` is the term itself.
     """
 
     cause: cuts.Cause
@@ -56,6 +56,13 @@ class Term:
     added: Site
     ran: BackwardRan
     measured: bool = False
+    value: Tensor | None = None
+
+    @property
+    def made(self) -> tuple[Site, ...]:
+        """Where the term was computed, which a path that leaves it out of the loss does not come to."""
+        origin = None if self.value is None else self.value.origin
+        return (origin,) if isinstance(origin, Site) else ()
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -131,7 +138,7 @@ def _terms(
                 if weight and not _is_lost_weight(trace, tensor, each, ran):
                     continue
                 if _is_apart(cut.source, graph) and not beside and not is_carried(each):
-                    yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran, measured=weight)
+                    yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran, weight, tensor)
                 break
             call = _asked_for(each, asked) if _is_penalty(tensor, each) else None
             if call is not None:
@@ -192,7 +199,7 @@ def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, ad
         if off or (cause.how in ("detach", "data", *_SWITCHED_OFF) and _is_measured(value)):
             cut = cause.tensor.cut
             kept = parameter if cut is None or cut.source is None else cut.source
-            return Term(cause, kept, added, ran, measured=True)
+            return Term(cause, kept, added, ran, measured=True, value=value)
     return None
 
 
@@ -357,6 +364,7 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
         f"`{cut}` makes a constant of a term of the loss: {outcome}",
         tuple(steps),
         help=_help(term, what if name else "the tensor"),
+        through=term.made,
         alternatives=(Advice.optional("a term that is not to be trained is better left out of the loss"),),
         fixes=source.proposed(undone(trace, source, term.cause, term.ran.site, term.added)),
     )

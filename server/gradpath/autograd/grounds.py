@@ -26,6 +26,7 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
             if error.node is not None:
                 for call in calls:
                     found += of_way(call.starts, error.node)
+                    found += _of_inputs(call, error.node)
                 found += _of_node(error.node, [*ran, *calls])
                 found += _of_saving(error, error.node, [*ran, *calls])
             if error.kind is FaultKind.TWICE and error.node is not None and error.node.saves is not None:
@@ -57,14 +58,21 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
     return tuple(dict.fromkeys(found))
 
 
-def of_way(starts: Sequence[Node], target: Node) -> Grounds:
+def _of_inputs(call: BackwardCall, node: Node) -> Grounds:
+    """The presumptions under which a node leads to one of the `inputs=` of a backward, which runs no other."""
+    if not call.accumulates or call.targets is None:
+        return ()
+    return min((of_way([node], target, shows=False) for target in call.targets), key=len, default=())
+
+
+def of_way(starts: Sequence[Node], target: Node, *, shows: bool = True) -> Grounds:
     """The presumptions under which gradients run from `starts` to `target`, on the way with the fewest of them.
 
-    Where there is only one way from the root to unseen code, the backward itself shows that a graph goes on through it.
+    Where there is only one way from the root to unseen code, a backward `shows` that a graph goes on through it.
     """
     tickets = itertools.count()
     queue: list[tuple[int, int, Node, Grounds, bool]] = [
-        (0, next(tickets), start, (), len(starts) == 1) for start in starts
+        (0, next(tickets), start, (), shows and len(starts) == 1) for start in starts
     ]
     seen: set[Node] = set()
     while queue:

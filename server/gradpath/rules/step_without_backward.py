@@ -28,6 +28,7 @@ from gradpath.interpreter.trace import (
     Trace,
 )
 from gradpath.repairs import Repair, Way
+from gradpath.source.index import holds
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -35,7 +36,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     if not has_run_loops(trace) or trace.of(GradientSet):
         return
     # A backward may have reached any parameter, where not all is seen of its graph.
-    seen = not any(_is_presumed(node) for event in trace.of(BackwardRan) for node in event.executed)
+    presumed = [node for event in trace.of(BackwardRan) for node in event.executed if _is_presumed(node)]
     steps = trace.of(Stepped)
     flow = flow_of(trace)
     told = {id(tensor) for each in unreached(trace, source) for tensor in each.parameters}
@@ -48,6 +49,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             continue
         if all(id(tensor) in told for step in same for tensor in (*step.parameters, *step.unseen)):
             continue
+        seen = all(_is_of_before(trace, node) for node in presumed) if _are_made_here(trace, same) else not presumed
         never = (seen or all(map(_takes_none, same))) and all(_never(flow, step) for step in same)
         missed = (never and _is_missed(trace, same)) or _trains_copies(trace, flow, same) or _is_only_named(trace, same)
         if missed and not any(rewrappings(trace)):
@@ -136,6 +138,18 @@ def _takes_none(step: Stepped) -> bool:
 def _is_presumed(node: Node) -> bool:
     """True if a node represents unseen code."""
     return node.is_open or node.name == PRESUMED
+
+
+def _is_of_before(trace: Trace, node: Node) -> bool:
+    """True if a node is that of an argument, which was there before the function was called."""
+    made = [tensor.origin for tensor in node.outputs]
+    return not node.edges and bool(made) and all(isinstance(each, Site) and each.node is trace.entry for each in made)
+
+
+def _are_made_here(trace: Trace, steps: Sequence[Stepped]) -> bool:
+    """True if all parameters were made while the function ran: nothing that it was given depends on them."""
+    made = [tensor.origin for step in steps for tensor in step.parameters]
+    return bool(made) and all(isinstance(each, Site) and holds(trace.entry, each.frames()[-1].node) for each in made)
 
 
 def _never(flow: Sequence[Entry], step: Stepped) -> bool:

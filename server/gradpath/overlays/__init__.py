@@ -318,7 +318,7 @@ class Overlays:
         match error.kind:
             case FaultKind.OPTIMIZER_EMPTY | FaultKind.OPTIMIZER_NON_LEAF:
                 return "ValueError"
-            case FaultKind.PARAMETER_ASSIGNMENT:
+            case FaultKind.PARAMETER_ASSIGNMENT | FaultKind.SAVED_PLAIN:
                 return "TypeError"
             case FaultKind.NOT_IMPLEMENTED:
                 return "NotImplementedError" if error.node is None else "RuntimeError"

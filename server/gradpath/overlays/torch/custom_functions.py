@@ -98,12 +98,16 @@ def _count(call: ast.Call) -> int:
 
 
 class ContextObject(Instance):
-    """The `ctx` of a custom Function; `run` is the call that has its `backward` run."""
+    """The `ctx` of a custom Function; `run` is the call that has its `backward` run.
 
-    __slots__ = ("dirty", "node", "non_differentiable", "run", "saved")
+    What is saved counts only if the call is `recorded`: gradients are on, and an argument may require one.
+    """
 
-    def __init__(self, cls: Class) -> None:
+    __slots__ = ("dirty", "node", "non_differentiable", "recorded", "run", "saved")
+
+    def __init__(self, cls: Class, *, recorded: bool) -> None:
         super().__init__(cls)
+        self.recorded = recorded
         self.saved: tuple[Value, ...] = ()
         self.non_differentiable: list[Tensor] = []
         self.dirty: list[Tensor] = []
@@ -130,7 +134,7 @@ class ContextObject(Instance):
                 return UNDEFINED
 
     def _save(self, machine: Machine, arguments: Arguments) -> Value:
-        for index, value in enumerate(arguments.positional):
+        for index, value in enumerate(arguments.positional if self.recorded else ()):
             if value is not None and returned_gradients.is_no_tensor(value):
                 raise AutogradError(FaultKind.SAVED_PLAIN, index=index)
         self.saved = tuple(arguments.positional)
@@ -154,19 +158,19 @@ def _apply(machine: Machine, arguments: Arguments) -> Value:
     cls, *values = arguments.positional
     if not isinstance(cls, Class):
         return machine.unknown("Function.apply", None, tuple(values))
-    context = ContextObject(_CTX)
     inputs = tensors_in(machine, tuple(values))
+    requiring = [tensor for tensor in inputs if tensor.requires_grad]
+    unseen = arguments.open or any(isinstance(value, Unknown) and value.kind is not Kind.PLAIN for value in values)
+    context = ContextObject(_CTX, recorded=machine.autograd.grad_enabled and (unseen or bool(requiring)))
     with machine.autograd.mode(grad=False):
         if cls.find("setup_context") is not UNDEFINED and isinstance(cls.find("setup_context"), Descriptor):
             result = machine.call(cls.attribute(machine, "forward"), Arguments(list(values)))
             machine.call(cls.attribute(machine, "setup_context"), Arguments([context, tuple(values), result]))
         else:
             result = machine.call(cls.attribute(machine, "forward"), Arguments([context, *values]))
-    requiring = [tensor for tensor in inputs if tensor.requires_grad]
     if not machine.autograd.grad_enabled:
         return result
     if not requiring:
-        unseen = arguments.open or any(isinstance(value, Unknown) and value.kind is not Kind.PLAIN for value in values)
         return _in_doubt(machine, result, tuple(values)) if unseen else result
     reached = [(tensor, edge) for tensor in requiring if (edge := machine.autograd.edge(tensor)) is not None]
     node = Node(cls.name, tuple(edge for _, edge in reached), machine.site())

@@ -223,9 +223,9 @@ def _is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
 
 
 def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
-    """The nodes upstream of `start` that lead to more than parts of an unknown call's result, whose graph is not seen.
+    """The nodes upstream of `start`, except those of a part of an unknown call's result whose graph was not seen.
 
-    What a model returns beside its loss is as often a number: an accuracy, a count.
+    What a model returns beside its loss is as often a number: an accuracy, a count, and so is a sum or a mean of it.
     """
     found: dict[Node, None] = {}
     todo = [start]
@@ -236,7 +236,7 @@ def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
             todo.extend(node.edges)
     sure = set[Node]()
     for node in sorted(found, key=_number):
-        if node in executed or node.name == PRESUMED or not node.edges or not sure.isdisjoint(node.edges):
+        if node in executed or node.name not in _SUMS | _SCALINGS or not sure.isdisjoint(node.edges):
             sure.add(node)
     return [node for node in found if node in sure]
 

@@ -1,4 +1,4 @@
-"""From reports on single paths to diagnostics: which faults are certain, and on which condition the others hang."""
+"""From reports on single paths to diagnostics: which faults are certain, and on which condition the others depend."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from gradpath.analysis.inplace_writes import (
     takes_apart,
 )
 from gradpath.analysis.mentions import TELLING, Mentions, is_telling, joined, mentions, parts_of
-from gradpath.analysis.untold import is_untold
+from gradpath.analysis.silent_faults import may_fail_silently
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
 from gradpath.source.document import Document
@@ -109,7 +109,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
         may = _holds_any(function, told) or (owner is not None and function.name in called_methods())
         if (may and is_entry(function, owner)) or _is_on(function, stack) or _applies(function, applied):
             return True
-        if is_untold(function, cls, flags) or is_forward_with(function, cls, lossy):
+        if may_fail_silently(function, cls, flags) or is_forward_with(function, cls, lossy):
             return True
         forward = owner is not None and function.name == "forward"
         may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))

@@ -1,4 +1,4 @@
-"""An analysis process as the one sees it who has started it."""
+"""An analysis process as seen by the process that started it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Has work done by an analysis process, one piece after the other, and gives up work that does not end.
+"""Gives work to an analysis process, one piece after the other, and gives up what does not end.
 
 A check may hang where nothing in its process can stop it. So the server never waits for one: work that is called back
 and does not give way, and work that takes longer than it may, ends together with its process, and another process goes

@@ -1,4 +1,4 @@
-"""What an expression was computed from, as the syntax of what ran tells it: variables, lists, returned values."""
+"""What an expression was computed from, read off the syntax of what ran: variables, lists, returned values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters that no optimizer holds: it is built later, told of them, or a container registers them."""
+"""Ways to give an optimizer the parameters that none holds: made later, given more, or found in a container."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Abstract interpretation of Python: it runs the source in the mind, and knows no torch name."""
+"""Abstract interpretation of Python: it runs the source on abstract values, and knows no name of PyTorch."""

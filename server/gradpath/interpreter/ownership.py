@@ -1,4 +1,4 @@
-"""Events about who has which parameters: what optimizers are given, and what modules hold without telling of it."""
+"""Events about who has which parameters: what optimizers are given, and what `parameters()` of a module leaves out."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.torch.optim import clip
+from gradpath.overlays.torch.optim import clip_module
 
 
 def _setup(machine: Machine, arguments: Arguments) -> Value:
@@ -14,12 +14,6 @@ def _setup(machine: Machine, arguments: Arguments) -> Value:
     module = arguments.get(0, "module", None)
     optimizers = arguments.positional[1:]
     return (module, *optimizers) if optimizers else module
-
-
-def _clip(machine: Machine, arguments: Arguments) -> Value:
-    """`clip_gradients(module, optimizer, ...)`."""
-    module = arguments.get(0, "module", None)
-    return clip(machine, Arguments([machine.call(machine.attribute(module, "parameters"), Arguments())]))
 
 
 def _launch(machine: Machine, arguments: Arguments) -> Value:
@@ -34,7 +28,7 @@ _METHODS = {
     "setup_dataloaders": engines.prepared,
     "to_device": lambda m, a: a.get(0, "obj", None),
     "backward": engines.backward,
-    "clip_gradients": _clip,
+    "clip_gradients": clip_module,
     "launch": _launch,
     **dict.fromkeys(("all_gather", "all_reduce", "broadcast"), engines.gathered),
     **dict.fromkeys(

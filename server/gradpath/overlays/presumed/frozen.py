@@ -1,4 +1,4 @@
-"""Unknown models whose parameters the program freezes: what such a model makes of data may as well have no graph.
+"""Unknown models whose parameters the program freezes: what such a model makes of data may have no graph.
 
 A model counts as frozen from `model.requires_grad_(False)`, the same (or `detach_()`) for each of
 `model.parameters()`, or a call named for it, until a part of it is set free, or another part is put in.

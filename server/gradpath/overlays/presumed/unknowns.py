@@ -26,7 +26,6 @@ from gradpath.interpreter.values import (
     identity,
     is_data,
 )
-from gradpath.overlays.frameworks.callbacks import hand_over
 from gradpath.overlays.presumed import (
     branches,
     conditions,
@@ -42,6 +41,7 @@ from gradpath.overlays.presumed import (
 )
 from gradpath.overlays.presumed.absences import note_handed
 from gradpath.overlays.presumed.asked import has_graph, is_open
+from gradpath.overlays.presumed.callbacks import hand_over
 from gradpath.overlays.presumed.clearing import ASKING, OVERWRITING, dotted_name, is_gradient, only_computes
 from gradpath.overlays.presumed.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed.presumed_tensors import (

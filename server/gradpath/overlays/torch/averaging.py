@@ -7,6 +7,7 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Va
 from gradpath.overlays.libraries.standard_library import deep_copy
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance
+from gradpath.overlays.torch.parallel import call_wrapped
 
 
 class AveragedModel(ModuleClass):
@@ -18,10 +19,10 @@ class AveragedModel(ModuleClass):
         match name:
             case "__init__":
                 return NativeFunction("AveragedModel.__init__", _initialise)
-            case "forward":
-                return NativeFunction("AveragedModel.forward", _forward)
             case "update_parameters":
                 return NativeFunction("AveragedModel.update_parameters", _update)
+            case "forward":
+                return NativeFunction("AveragedModel.forward", call_wrapped)
             case _:
                 return UNDEFINED
 
@@ -31,11 +32,6 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
     if isinstance(averaged, ModuleInstance):
         averaged.attributes["module"] = deep_copy(machine, model)
     return None
-
-
-def _forward(machine: Machine, arguments: Arguments) -> Value:
-    averaged, *values = arguments.positional
-    return machine.call(machine.attribute(averaged, "module"), Arguments(values, arguments.keywords))
 
 
 def _update(machine: Machine, arguments: Arguments) -> Value:

@@ -20,7 +20,7 @@ from gradpath.interpreter.trace import BackwardRan, Event
 from gradpath.interpreter.values import Arguments, Class, Instance, NativeFunction, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.nn import MODULE, ModuleInstance
-from gradpath.overlays.torch.parallel import Wrapper
+from gradpath.overlays.torch.parallel import Wrapper, call_wrapped
 
 _TRACKING = ("find_unused_parameters", "static_graph", "delay_all_reduce_named_params")
 """Options with which not all parameters are waited for, or others than here."""
@@ -146,10 +146,10 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _forward(machine: Machine, arguments: Arguments) -> Value:
-    wrapper, *values = arguments.positional
+    wrapper = arguments.positional[0]
     if isinstance(wrapper, DistributedInstance):
         wrapper.begin(machine)
-    return machine.call(machine.attribute(wrapper, "module"), Arguments(values, arguments.keywords))
+    return call_wrapped(machine, arguments)
 
 
 _CLASS = DistributedClass("DistributedDataParallel", [MODULE])

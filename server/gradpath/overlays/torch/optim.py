@@ -342,6 +342,12 @@ def clip(machine: Machine, arguments: Arguments) -> Value:
     return wrap(machine.autograd.tensor(shape=()))
 
 
+def clip_module(machine: Machine, arguments: Arguments) -> Value:
+    """A clip of all parameters of a module: `clip_gradients(module, ...)`, `wrapper.clip_grad_norm_(...)`."""
+    module = arguments.get(0, "module", None)
+    return clip(machine, Arguments([machine.call(machine.attribute(module, "parameters"), Arguments())]))
+
+
 def _parameters_to_vector(machine: Machine, arguments: Arguments) -> Value:
     parameters = arguments.get(0, "parameters", None)
     cat = machine.library.module(machine, "torch.cat")

@@ -7,7 +7,7 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Va
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance
-from gradpath.overlays.torch.optim import clip
+from gradpath.overlays.torch.optim import clip_module
 
 
 class Wrapper(ModuleClass):
@@ -20,11 +20,11 @@ class Wrapper(ModuleClass):
             case "__init__":
                 return NativeFunction(f"{self.name}.__init__", _initialise)
             case "forward":
-                return NativeFunction(f"{self.name}.forward", _forward)
+                return NativeFunction(f"{self.name}.forward", call_wrapped)
             case "no_sync" | "join":
                 return NativeFunction(name, engines.block)
             case "clip_grad_norm_":
-                return NativeFunction(name, _clip)
+                return NativeFunction(name, clip_module)
             case _:
                 return UNDEFINED
 
@@ -36,14 +36,10 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
     return None
 
 
-def _forward(machine: Machine, arguments: Arguments) -> Value:
+def call_wrapped(machine: Machine, arguments: Arguments) -> Value:
+    """The `forward` of a wrapper: that of its `module`."""
     wrapper, *values = arguments.positional
     return machine.call(machine.attribute(wrapper, "module"), Arguments(values, arguments.keywords))
-
-
-def _clip(machine: Machine, arguments: Arguments) -> Value:
-    wrapper = arguments.get(0, "self", None)
-    return clip(machine, Arguments([machine.call(machine.attribute(wrapper, "parameters"), Arguments())]))
 
 
 NAMES: Names = {

@@ -1,4 +1,4 @@
-"""Optimizers of the one module, where another is trained that took its place: a copy, or the next in a variable."""
+"""Optimizers that have the parameters of one module, while another that took its place gets the gradients."""
 
 from __future__ import annotations
 

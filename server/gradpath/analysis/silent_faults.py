@@ -1,4 +1,4 @@
-"""The code that may keep something from learning where no backward and no step is in sight."""
+"""Functions in which something may be kept from learning, though no backward and no step is in sight."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _misses(node: ast.AST, parameters: Collection[str]) -> bool:
             return False
 
 
-def is_untold(function: Definition, owner: ast.ClassDef | None, flags: bool) -> bool:
+def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: bool) -> bool:
     """True if a function may miss a flag, is a `backward` of its own, or a `forward` with unregistered weights."""
     if flags and may_miss_flag(function):
         return True

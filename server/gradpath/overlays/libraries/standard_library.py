@@ -167,7 +167,7 @@ def _namedtuple(machine: Machine, arguments: Arguments) -> Value:
     else:
         fields = [item for item in sequence(machine, names) or [] if isinstance(item, str)]
     title = arguments.get(0, "typename", "Tuple")
-    return record_class(title if isinstance(title, str) else "Tuple", fields, {})
+    return record_class(title if isinstance(title, str) else "Tuple", fields)
 
 
 class RecordInstance(Instance):
@@ -229,10 +229,10 @@ class RecordClass(Class):
             _become_record(subclass, fields, defaults)
 
 
-def record_class(name: str, fields: list[str], defaults: dict[str, Value]) -> Class:
+def record_class(name: str, fields: list[str]) -> Class:
     """A named-tuple class."""
     made = RecordClass(name)
-    _become_record(made, fields, defaults)
+    _become_record(made, fields, {})
     return made
 
 

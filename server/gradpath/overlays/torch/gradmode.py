@@ -127,12 +127,12 @@ def _is_off(mode: ast.expr) -> bool:
     return place_of(callee).rpartition(".")[2] in _OFF
 
 
-def _maker(grad: bool | None, inference: bool | None) -> NativeFunction:
+def _maker(grad: bool) -> NativeFunction:
     def make(machine: Machine, arguments: Arguments) -> Value:
         first = arguments.get(0, "orig_func")
         if isinstance(first, (Function, NativeFunction, Class)):
-            return Guarded(first, grad, inference)
-        return GradMode(grad, inference)
+            return Guarded(first, grad, None)
+        return GradMode(grad)
 
     return NativeFunction("grad mode", make)
 
@@ -175,11 +175,11 @@ def _is_grad_enabled(machine: Machine, arguments: Arguments) -> Value:
 
 
 NAMES: Names = {
-    "torch.no_grad": _maker(False, None),
-    "torch.enable_grad": _maker(True, None),
-    "torch.autograd.no_grad": _maker(False, None),
-    "torch.optim.optimizer._use_grad_for_differentiable": _maker(False, None),  # As long as it is not asked for.
-    "torch.autograd.enable_grad": _maker(True, None),
+    "torch.no_grad": _maker(False),
+    "torch.enable_grad": _maker(True),
+    "torch.autograd.no_grad": _maker(False),
+    "torch.optim.optimizer._use_grad_for_differentiable": _maker(False),  # As long as it is not asked for.
+    "torch.autograd.enable_grad": _maker(True),
     "torch.set_grad_enabled": _set_grad_enabled,
     "torch.autograd.set_grad_enabled": _set_grad_enabled,
     "torch.inference_mode": _inference_mode,

@@ -130,17 +130,11 @@ def make_parameter(machine: Machine, arguments: Arguments) -> Value:
     return wrap(made)
 
 
-def shape_of_arguments(arguments: Arguments, start: int = 0) -> Shape | None:
+def _sizes(arguments: Arguments) -> Sequence[Value] | None:
     """The sizes that a factory call names, as separate integers or as one sequence."""
-    sizes = _sizes(arguments, start)
-    return None if sizes is None else tuple(size if isinstance(size, int) else None for size in sizes)
-
-
-def _sizes(arguments: Arguments, start: int = 0) -> Sequence[Value] | None:
-    """The same as the program gives them."""
     sizes: Value = arguments.keywords.get("size", arguments.keywords.get("shape", UNDEFINED))
     if sizes is UNDEFINED:
-        items = arguments.positional[start:]
+        items = arguments.positional
         if len(items) != 1 or not isinstance(items[0], (tuple, List, Unknown)):
             # As `*sizes` they may be any number.
             return None if arguments.open and not all(isinstance(item, int) for item in items) else items
@@ -156,10 +150,11 @@ def _sizes(arguments: Arguments, start: int = 0) -> Sequence[Value] | None:
             return None
 
 
-def _sized(machine: Machine, arguments: Arguments, sized: Arguments, dtype: str | None, start: int = 0) -> Value:
+def _sized(machine: Machine, arguments: Arguments, sized: Arguments, dtype: str | None) -> Value:
     """A factory's tensor of the sizes in `sized`: one that is not known is probably more than one."""
-    sizes = _sizes(sized, start)
-    made = finish(machine, arguments, shape_of_arguments(sized, start), dtype)
+    sizes = _sizes(sized)
+    shape = None if sizes is None else tuple(size if isinstance(size, int) else None for size in sizes)
+    made = finish(machine, arguments, shape, dtype)
     match sizes:
         case [Unknown(hint=hint) as count, *_] if isinstance(made, TensorValue) and hint != 1:
             made.tensor.several = conditions.SIZE.of(conditions.name_of(count))
@@ -200,11 +195,9 @@ def _normal(machine: Machine, arguments: Arguments) -> Value:
     return call_operation(machine, op, arguments)
 
 
-def _factory(dtype: str | None = "float32", start: int = 0) -> NativeFunction:
-    def make(machine: Machine, arguments: Arguments) -> Value:
-        return _sized(machine, arguments, arguments, dtype, start)
-
-    return NativeFunction("factory", make)
+def _of_floats(machine: Machine, arguments: Arguments) -> Value:
+    """`zeros(2, 3)` and its like: what is passed is the sizes."""
+    return _sized(machine, arguments, arguments, "float32")
 
 
 def _full(machine: Machine, arguments: Arguments) -> Value:
@@ -439,7 +432,7 @@ NAMES: Names = {
     **{f"torch.cuda.{name}Tensor": CudaTensorClass("Tensor", dtype) for name, dtype in _TYPED.items()},
     "torch.nn.Parameter": TensorClass("Parameter", parameters_only=True),
     "torch.nn.parameter.Parameter": TensorClass("Parameter", parameters_only=True),
-    **{f"torch.{name}": _factory() for name in ("zeros", "ones", "empty", "rand", "randn")},
+    **dict.fromkeys((f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn")), _of_floats),
     "torch.Size": TypeClass("Size", _size, lambda value: isinstance(value, tuple)),
     "torch.randint": NativeFunction(
         "randint",

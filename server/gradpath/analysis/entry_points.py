@@ -121,7 +121,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
             return False
         return forward or not is_called_without_grad(function, defined)
 
-    if any(_tells(statement, told) for statement in _open(parsed.tree.body)):
+    if any(_is_relevant(statement, told) for statement in _open(parsed.tree.body)):
         yield from _leaders(parsed.tree)
     for statement in _open(parsed.tree.body):
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -262,9 +262,9 @@ def _is_part(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _tells(statement: ast.stmt, told: Sequence[int]) -> bool:
-    """True if a statement is relevant; only the lines `told`, which are sorted, are examined."""
-    return any(_holds_any(part, told) and mentions(part).tells for part in parts_of(statement))
+def _is_relevant(statement: ast.stmt, lines: Sequence[int]) -> bool:
+    """True if a statement is relevant; only these lines, which are sorted, are examined."""
+    return any(_holds_any(part, lines) and mentions(part).tells for part in parts_of(statement))
 
 
 def _leaders(tree: ast.Module) -> Iterator[Entry]:

@@ -1,1 +1,1 @@
-"""What a trace shows, asked by more than one rule: graphs, gradients, what learns; and how it is told."""
+"""What a trace shows, asked by more than one rule: graphs, gradients, what learns; and how it is worded."""

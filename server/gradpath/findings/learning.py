@@ -345,8 +345,8 @@ def _ways(trace: Trace, dependents: _Dependents, parameter: Tensor) -> Ways:
                 seen.add(id(tensor))
                 todo.append(tensor)
     times = trace.once(_times)
-    told = [each for key, each in cuts.items() if key in alone or not alone]
-    ordered = sorted(told, key=lambda each: times.get(id(each.cause.tensor), len(times)))
+    counted = [each for key, each in cuts.items() if key in alone or not alone]
+    ordered = sorted(counted, key=lambda each: times.get(id(each.cause.tensor), len(times)))
     return Ways(tuple(ordered), sure)
 
 

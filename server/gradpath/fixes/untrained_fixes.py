@@ -18,7 +18,7 @@ from gradpath.source.document import Document
 
 
 def built_later(trace: Trace, source: Source, given: Given, attached: Site) -> Iterator[Fix]:
-    """The optimizer is made after what `attached` a new part to its model, or is told of that part."""
+    """The optimizer is made after what `attached` a new part to its model, or is given that part as well."""
     making, attaching = statement_of(trace, given.site.node), statement_of(trace, attached.node)
     if not isinstance(making, ast.Assign) or not isinstance(attaching, ast.Assign) or given.site.path != attached.path:
         return
@@ -34,9 +34,9 @@ def built_later(trace: Trace, source: Source, given: Given, attached: Site) -> I
     near = function_of(trace, making) is function_of(trace, attaching) or optimizer.startswith("self.")
     is_module = isinstance(attaching.value, ast.Call) and not _makes_parameter(attaching.value)
     line = f'{optimizer}.add_param_group({{"params": {part}{".parameters()" if is_module else ""}}})'
-    told = edits.insert_after(document, attaching, line) if near and attaching.lineno > making.lineno else None
-    if told is not None:
-        yield Fix.by(Repair(Way.ADD_GROUP, (part,), text=line), Safety.UNSAFE, (told,))
+    added = edits.insert_after(document, attaching, line) if near and attaching.lineno > making.lineno else None
+    if added is not None:
+        yield Fix.by(Repair(Way.ADD_GROUP, (part,), text=line), Safety.UNSAFE, (added,))
 
 
 def _makes_parameter(call: ast.Call) -> bool:

@@ -39,7 +39,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     presumed = [node for event in trace.of(BackwardRan) for node in event.executed if _is_presumed(node)]
     steps = trace.of(Stepped)
     flow = flow_of(trace)
-    told = {id(tensor) for each in unreached(trace, source) for tensor in each.parameters}
+    reported = {id(tensor) for each in unreached(trace, source) for tensor in each.parameters}
     for node in dict.fromkeys(step.site.node for step in steps):
         same = [step for step in steps if step.site.node is node]
         repeated = any(step.site.loops for step in same) or not isinstance(trace.entry, ast.Module)
@@ -47,7 +47,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if late is not None:
             yield _report(trace, source, same[-1], late)
             continue
-        if all(id(tensor) in told for step in same for tensor in (*step.parameters, *step.unseen)):
+        if all(id(tensor) in reported for step in same for tensor in (*step.parameters, *step.unseen)):
             continue
         seen = all(_is_of_before(trace, node) for node in presumed) if _are_made_here(trace, same) else not presumed
         never = (seen or all(map(_takes_none, same))) and all(_never(flow, step) for step in same)

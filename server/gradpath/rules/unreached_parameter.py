@@ -72,7 +72,7 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
 
 
 def _at(trace: Trace, source: Source, place: Place) -> Site:
-    """Where a cut is told: on a decorator of the same file if its place calls that without its name, else there."""
+    """Where a cut is reported: on a decorator of the same file if its place calls that without its name, else there."""
     switch = cuts.switch_of(trace, source, place.severed.cause)
     if switch is None or switch.decorated is None or switch.site.path != place.site.path:
         return place.site

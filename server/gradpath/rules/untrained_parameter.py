@@ -65,14 +65,14 @@ def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
     held = _held(trace)
     for lacking in (*attached(trace, held), *in_plain_containers(trace, held), *thawed(trace, held)):
         yield from _used_with(trace, lacking)
-    told = held | {id(tensor) for event in _parts(trace) for tensor in event.tensors}
+    known = held | {id(tensor) for event in _parts(trace) for tensor in event.tensors}
     for find_lacking in _FINDERS:
-        explained = set(told)
-        for lacking in find_lacking(trace, source, told):
+        explained = set(known)
+        for lacking in find_lacking(trace, source, known):
             if not explained.issuperset(map(id, lacking.tensors)):
                 yield from _used_with(trace, lacking)
                 explained.update(map(id, lacking.tensors))
-        told = explained
+        known = explained
     for lacking in of_copies(trace, source, held):
         yield from _used_with(trace, lacking)
 

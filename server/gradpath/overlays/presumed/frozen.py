@@ -122,7 +122,7 @@ def _drawn(machine: Machine, parameter: Unknown) -> int:
 
 def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
     """`model.freeze()`, `freeze(model)`, `set_requires_grad([one, other], False)`, of which nothing is seen."""
-    freezes, switches = _speaks(callee.name)
+    freezes, switches = _intent_of(callee.name)
     values = arguments.all()
     if callee.owner is not None and not _leaves_frozen(callee.owner, callee.name, values):
         _doubt(machine, callee.owner)
@@ -145,7 +145,7 @@ def _leaves_frozen(owner: Unknown, method: str, given: Sequence[Value]) -> bool:
 
 
 @cache
-def _speaks(name: str) -> tuple[bool | None, bool]:
+def _intent_of(name: str) -> tuple[bool | None, bool]:
     """Whether a name says to freeze (False: to thaw), and whether an argument decides that."""
     freezing = _FREEZING.match(name)
     return None if freezing is None else not freezing[1], _SWITCHING.match(name) is not None

@@ -198,12 +198,12 @@ def _is_weight(asked: Asked) -> bool:
     return weights.is_of_model(asked.unknown) and not frozen.is_frozen(asked.machine, asked.unknown)
 
 
-def _tells(asked: Asked) -> bool:
+def _is_fact_of_tensor(asked: Asked) -> bool:
     packed = asked.key == "data" and asked.machine is not None and packing.is_packed(asked.machine, asked.unknown)
-    return asked.key in _TELLING and not packed
+    return asked.key in _FACTS and not packed
 
 
-_TELLING = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})
+_FACTS = frozenset({"data", "device", "dtype", "grad_fn", "is_leaf", "ndim", "requires_grad", "shape"})
 """Attributes of tensors that have no graph; `data` of a packed sequence has one."""
 
 CALLS: tuple[Row, ...] = (
@@ -353,7 +353,7 @@ ITEMS: tuple[Row, ...] = (
 ATTRIBUTES: tuple[Row, ...] = (
     Row(
         "what tells of a tensor",
-        _tells,
+        _is_fact_of_tensor,
         Kind.PLAIN,
         conditions.DATA,
         "they are data, but for those of packed sequences",

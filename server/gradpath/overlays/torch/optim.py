@@ -17,6 +17,7 @@ from gradpath.interpreter.origins import Computed, Copy
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Clipped, OptionSet, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Unknown, Value
+from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import weights
 from gradpath.overlays.presumed.presumed_tensors import is_made_leaf
@@ -362,10 +363,6 @@ def _parameters_to_vector(machine: Machine, arguments: Arguments) -> Value:
     return made
 
 
-def _nothing(machine: Machine, arguments: Arguments) -> Value:
-    return None
-
-
 NAMES: Names = {
     "torch.optim.Optimizer": _OPTIMIZER,
     "torch.optim.optimizer.Optimizer": _OPTIMIZER,
@@ -376,5 +373,5 @@ NAMES: Names = {
     "torch.nn.utils.clip_grad_value_": clip,
     "torch.nn.utils.clip_grad.clip_grad_norm_": clip,
     "torch.nn.utils.parameters_to_vector": _parameters_to_vector,
-    "torch.nn.utils.vector_to_parameters": _nothing,
+    "torch.nn.utils.vector_to_parameters": engines.nothing,
 }

@@ -18,6 +18,7 @@ from gradpath.interpreter.iteration import sequence
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, is_data
+from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import conditions, plain_data
 from gradpath.overlays.presumed.presumed_tensors import is_unseen, presume_tensor
@@ -355,16 +356,12 @@ def _is_tensor(machine: Machine, arguments: Arguments) -> Value:
     return isinstance(value, TensorValue)
 
 
-def _nothing(machine: Machine, arguments: Arguments) -> Value:
-    return None
-
-
 def _default_device(machine: Machine, arguments: Arguments) -> Value:
     machine.remembered[ANOTHER_DEFAULT] = True
     return None
 
 
-def _block(machine: Machine, arguments: Arguments) -> Value:
+def _compiled(machine: Machine, arguments: Arguments) -> Value:
     """`torch.compile(f)` and the like: the function itself, or a decorator that gives it back."""
     function = arguments.get(0, "model", None)
     if function is None:
@@ -455,20 +452,20 @@ NAMES: Names = {
     "torch.autograd.Variable": _variable,
     "torch.autograd.variable.Variable": _variable,
     "torch.is_tensor": _is_tensor,
-    "torch.manual_seed": _nothing,
-    "torch.cuda.manual_seed": _nothing,
-    "torch.cuda.manual_seed_all": _nothing,
+    "torch.manual_seed": engines.nothing,
+    "torch.cuda.manual_seed": engines.nothing,
+    "torch.cuda.manual_seed_all": engines.nothing,
     "torch.cuda.is_available": _cond("cuda is available"),
     "torch.backends.mps.is_available": _cond("mps is available"),
-    "torch.cuda.empty_cache": _nothing,
-    "torch.cuda.synchronize": _nothing,
-    "torch.set_num_threads": _nothing,
-    "torch.set_default_dtype": _nothing,
+    "torch.cuda.empty_cache": engines.nothing,
+    "torch.cuda.synchronize": engines.nothing,
+    "torch.set_num_threads": engines.nothing,
+    "torch.set_default_dtype": engines.nothing,
     "torch.set_default_device": _default_device,
     "torch.set_default_tensor_type": _default_device,
-    "torch.save": _nothing,
-    "torch.compile": _block,
-    "torch.jit.script": _block,
+    "torch.save": engines.nothing,
+    "torch.compile": _compiled,
+    "torch.jit.script": _compiled,
     "torch.meshgrid": _meshgrid,
     "torch.broadcast_tensors": _broadcast_tensors,
     "torch.autograd.set_detect_anomaly": NativeFunction("anomaly", lambda m, a: m.unknown("anomaly mode")),

@@ -53,12 +53,12 @@ def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
     Other code that has the optimizer cannot help it: the gradients are gone before the loop ends.
     """
     cleared = [event for event in trace.of(Cleared) if event.site.loops]
-    told: set[ast.AST] = set()
+    reported: set[ast.AST] = set()
     for event in cleared:
-        if event.site.node not in told and not _may_be_used(trace, event) and not _is_lent(trace, event):
+        if event.site.node not in reported and not _may_be_used(trace, event) and not _is_lent(trace, event):
             found = _thrown_away(trace, source, event)
             if found is not None and not looks_at_gradients(trace) and not _is_being_written(trace, source, found):
-                told.add(event.site.node)
+                reported.add(event.site.node)
                 yield found
 
 

@@ -76,7 +76,7 @@ def _stored(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growi
 
 def _carried(trace: Trace, executed: Set[Node]) -> Iterator[Growing]:
     """A state that each iteration computes from that of the last one: its graph goes back to the first."""
-    told: list[Node] = []
+    reported: list[Node] = []
     for events in _by_place(trace, Bound):
         first, last = events[0], events[-1]
         states = [event.tensor for event in events]
@@ -86,12 +86,12 @@ def _carried(trace: Trace, executed: Set[Node]) -> Iterator[Growing]:
         if any(each is None or each.node is None or each.node in executed for each in states):
             continue
         before, after = first.tensor.node, last.tensor.node
-        if before is None or after is None or before is after or any(leads_to(after, node) for node in told):
+        if before is None or after is None or before is after or any(leads_to(after, node) for node in reported):
             continue
         if _made_at(first.tensor) is not _made_at(last.tensor) or not leads_to(after, before):
             continue
         if _is_live(first.tensor, executed):
-            told.append(before)
+            reported.append(before)
             yield Growing(last.site, last.tensor, trained)
 
 

@@ -28,14 +28,14 @@ class Forgotten:
 
 def forgotten(trace: Trace) -> Iterator[Forgotten]:
     """The groups, and the lists beside groups, that the functions of optimizers fill in vain."""
-    told: set[ast.AST] = set()
+    reported: set[ast.AST] = set()
     for given in trace.of(Given):
         function, call = function_of(trace, given.site.node), call_of(trace, given.site.node)
-        if function is None or call is None or not call.args or function in told:
+        if function is None or call is None or not call.args or function in reported:
             continue
-        told.add(function)
-        for name, binding, value, uses in _lives(function):
-            if binding.lineno < call.lineno and _is_in_vain(function, value, uses):
+        reported.add(function)
+        for name, binding, value, uses in _candidates(function):
+            if binding.lineno < call.lineno and _is_only_filled(function, value, uses):
                 group = replace(given.site, node=binding)
                 yield Forgotten(name, group, replace(given.site, node=call.args[0]))
 
@@ -54,7 +54,7 @@ def _bindings(function: Definition) -> Iterator[tuple[ast.Assign, str, ast.expr]
                 pass
 
 
-def _lives(function: Definition) -> Iterator[tuple[str, ast.Assign, ast.expr, Sequence[ast.Name]]]:
+def _candidates(function: Definition) -> Iterator[tuple[str, ast.Assign, ast.expr, Sequence[ast.Name]]]:
     """The variables that may be groups: where each is bound, to what, and what reads it until the next binding.
 
     In a loop any read of it may come after any binding.
@@ -92,9 +92,9 @@ def _is_list(value: ast.expr) -> bool:
     return isinstance(value, ast.ListComp | ast.List)
 
 
-def _is_in_vain(function: Definition, value: ast.expr, uses: Sequence[ast.Name]) -> bool:
+def _is_only_filled(function: Definition, value: ast.expr, uses: Sequence[ast.Name]) -> bool:
     """True if all that is done with a variable is to put parameters into it, and these are not frozen there."""
-    filled = _gathers(function, value)
+    filled = _holds_parameters(function, value)
     for use in uses:
         way = index_of(function).way_to(use)
         statement = next(each for each in reversed(way) if isinstance(each, ast.stmt))
@@ -102,8 +102,8 @@ def _is_in_vain(function: Definition, value: ast.expr, uses: Sequence[ast.Name])
         if put is None:
             return False
         parameters = {each.id for loop in way if isinstance(loop, ast.For) for each in inside(loop.target, ast.Name)}
-        asked = isinstance(put, ast.Name) and put.id in parameters and any(map(_asks, way))
-        filled = filled or asked or _gathers(function, put)
+        asked = isinstance(put, ast.Name) and put.id in parameters and any(map(_loops_over_parameters, way))
+        filled = filled or asked or _holds_parameters(function, put)
         if any(_freezes(each) for block in way if isinstance(block, ast.For) for each in inside(block, ast.Assign)):
             return False
     return filled
@@ -123,10 +123,10 @@ def _put_by(statement: ast.stmt, use: ast.Name) -> ast.expr | None:
     return put if into is use else None
 
 
-def _gathers(function: Definition, value: ast.expr) -> bool:
+def _holds_parameters(function: Definition, value: ast.expr) -> bool:
     """True if an expression has the parameters of a model, asked for here or in another statement of the function."""
     if isinstance(value, ast.Dict):
-        return any(_gathers(function, each) for each in value.values)
+        return any(_holds_parameters(function, each) for each in value.values)
     if not isinstance(value, ast.ListComp | ast.Call):
         return False
     read = {each.id for each in inside(value, ast.Name)}
@@ -135,14 +135,14 @@ def _gathers(function: Definition, value: ast.expr) -> bool:
         for each in inside(function, ast.Assign)
         if isinstance(each.targets[0], ast.Name) and each.targets[0].id in read
     )
-    return _speaks(value) or (isinstance(value, ast.ListComp) and any(map(_speaks, bound)))
+    return _mentions_parameters(value) or (isinstance(value, ast.ListComp) and any(map(_mentions_parameters, bound)))
 
 
-def _asks(block: ast.AST) -> bool:
-    return isinstance(block, ast.For) and _speaks(block.iter)
+def _loops_over_parameters(block: ast.AST) -> bool:
+    return isinstance(block, ast.For) and _mentions_parameters(block.iter)
 
 
-def _speaks(value: ast.expr) -> bool:
+def _mentions_parameters(value: ast.expr) -> bool:
     return any(each.attr in ("parameters", "named_parameters") for each in inside(value, ast.Attribute))
 
 

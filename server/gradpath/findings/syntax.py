@@ -46,6 +46,25 @@ def function_of(trace: Trace, node: ast.AST) -> Definition | None:
     return None
 
 
+def class_of(trace: Trace, node: ast.AST) -> ast.ClassDef | None:
+    """The outermost class around a node."""
+    return next((each for each in ancestry(trace, node) if isinstance(each, ast.ClassDef)), None)
+
+
+def method_of(trace: Trace, node: ast.AST) -> tuple[ast.ClassDef | None, str]:
+    """The class and the name of the method that a node is in, in the body itself; None and "" where it is in none."""
+    match [each for each in ancestry(trace, node) if isinstance(each, ast.FunctionDef | ast.ClassDef)]:
+        case [*_, ast.ClassDef() as owner, ast.FunctionDef(name=name)]:
+            return owner, name
+        case _:
+            return None, ""
+
+
+def has_method(owner: ast.ClassDef, name: str) -> bool:
+    """True if a class defines a method of that name itself."""
+    return any(isinstance(each, ast.FunctionDef) and each.name == name for each in owner.body)
+
+
 def withs_around(trace: Trace, node: ast.AST) -> Iterator[With]:
     """The `with` statements around `node` in its own function, innermost first."""
     for each in reversed(ancestry(trace, node)[:-1]):

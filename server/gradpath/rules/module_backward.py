@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Level
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.syntax import ancestry
+from gradpath.findings.syntax import class_of
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.source.index import inside, methods_called
 from gradpath.source.nodes import Definition, last_name
@@ -18,7 +18,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     method = trace.entry
     if not isinstance(method, ast.FunctionDef) or method.name != "backward" or not _computes(method):
         return
-    owner = next((each for each in ancestry(trace, method) if isinstance(each, ast.ClassDef)), None)
+    owner = class_of(trace, method)
     given = [*method.args.args, *filter(None, (method.args.vararg,))][1:]
     path, tree = _file_of(source, method)
     forward = None if owner is None else _forward_of(tree, owner)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Source, Step
-from gradpath.findings.syntax import ancestry, function_of
+from gradpath.findings.syntax import class_of, function_of
 from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import Built, Named, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import touched
@@ -29,7 +29,7 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
         return
     used = {id(tensor) for event in trace.of(Built) for tensor in event.operands}
     for event in trace.of(Overlooked):
-        owner = next((each for each in ancestry(trace, event.site.node) if isinstance(each, ast.ClassDef)), None)
+        owner = class_of(trace, event.site.node)
         place = event.site.node
         if owner is None or not isinstance(place, ast.Attribute):
             continue

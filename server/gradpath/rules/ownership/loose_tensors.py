@@ -10,7 +10,7 @@ from gradpath.findings.graphs import leaves
 from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import short_operation
-from gradpath.findings.syntax import ancestry
+from gradpath.findings.syntax import has_method, method_of
 from gradpath.interpreter.trace import Bound, Built, Mutated, Site, Trace
 from gradpath.source.index import contents, lines_of, methods_called
 
@@ -50,13 +50,8 @@ def _class_of(trace: Trace, event: Bound) -> ast.ClassDef | None:
     """The class with a `forward` whose `__init__` binds an attribute of `self`."""
     if not isinstance(event.site.node, ast.Attribute) or ast.unparse(event.site.node.value) != "self":
         return None
-    around = [each for each in ancestry(trace, event.site.node) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
-    match around:
-        case [*_, ast.ClassDef(body=body) as owner, ast.FunctionDef(name="__init__")]:
-            methods = {each.name for each in body if isinstance(each, ast.FunctionDef)}
-            return owner if "forward" in methods else None
-        case _:
-            return None
+    owner, method = method_of(trace, event.site.node)
+    return owner if owner is not None and method == "__init__" and has_method(owner, "forward") else None
 
 
 def _is_weight(trace: Trace, tensor: Tensor) -> bool:

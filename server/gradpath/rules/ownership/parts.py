@@ -9,7 +9,7 @@ from functools import partial
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Source, Step
-from gradpath.findings.syntax import ancestry, statement_of
+from gradpath.findings.syntax import class_of, has_method, method_of, statement_of
 from gradpath.fixes.untrained_fixes import built_later, registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Site, Trace
@@ -95,7 +95,7 @@ def _is_hidden(trace: Trace, event: Overlooked) -> bool:
             targets=[ast.Attribute(attr=name)],
             value=ast.List(elts=[one]) | ast.Tuple(elts=[one]) | ast.Dict(values=[one]),
         ):
-            owner = next((each for each in ancestry(trace, event.site.node) if isinstance(each, ast.ClassDef)), None)
+            owner = class_of(trace, event.site.node)
             return not isinstance(one, ast.Starred) and not (owner is not None and has_several(owner, name))
         case _:
             return False
@@ -141,13 +141,9 @@ def _constructed(trace: Trace, tensor: Tensor) -> Site | None:
     made = tensor.origin
     frames = made.frames() if isinstance(made, Site) else ()
     for frame in frames:
-        around = [each for each in ancestry(trace, frame.node) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
-        match around:
-            case [*_, ast.ClassDef(body=body), ast.FunctionDef(name="__init__")]:
-                methods = (each.name for each in body if isinstance(each, ast.FunctionDef))
-                return frame.caller if "forward" in methods else None
-            case _:
-                pass
+        owner, method = method_of(trace, frame.node)
+        if owner is not None and method == "__init__":
+            return frame.caller if has_method(owner, "forward") else None
     return None
 
 
@@ -157,7 +153,7 @@ def remade(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     for tensor in strangers(trace, held):
         site = tensor.origin
         if isinstance(site, Site) and is_of_layer(tensor):
-            inside = next((frame for frame in site.frames() if _is_in_forward(trace, frame)), None)
+            inside = next((frame for frame in site.frames() if method_of(trace, frame.node)[1] == "forward"), None)
             if inside is not None:
                 found.setdefault(inside.node, (inside, []))[1].append(tensor)
     for site, tensors in found.values():
@@ -170,13 +166,3 @@ def _is_made_again(site: Site, source: Source, given: Given) -> Words:
         (_takes(given), Step(site, "new parameters")),
         "make it once, in `__init__`, as an attribute of the module",
     )
-
-
-def _is_in_forward(trace: Trace, site: Site) -> bool:
-    """True if a place is in the `forward` of a class, in the body itself."""
-    around = [each for each in ancestry(trace, site.node) if isinstance(each, ast.FunctionDef | ast.ClassDef)]
-    match around:
-        case [*_, ast.ClassDef(), ast.FunctionDef(name="forward")]:
-            return True
-        case _:
-            return False

@@ -10,9 +10,10 @@ from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
+from gradpath.findings.syntax import statement_of
 from gradpath.fixes.untrained_fixes import of_original
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, GradientSet, Named, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, GradientSet, Named, Site, Stepped, Trace
 from gradpath.rules.loops.never_stepped import looks_at_gradients
 from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers
 
@@ -49,14 +50,13 @@ def _takes_the_name(bound: Named, source: Source, given: Given) -> Words:
 
 
 def copied(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
-    """The copies and successors of trained modules that no optimizer has, never trained together with the original.
+    """The copies and successors of trained modules that no optimizer has, if the original gets no more gradients.
 
-    The gradients of a copy that is compared with its original are of no use, and those that are read may be handed on.
+    The gradients of a target network, of which there is no use, are no fault, and those that are read may be handed on.
     """
     copies = [leaf for leaf in reached_strangers(trace, held) if leaf.copied or leaf.succeeds]
     if not copies or looks_at_gradients(trace) or trace.of(GradientSet):
         return
-    together = [set(map(id, reached_leaves(run))) for run in trace.of(BackwardRan)]
     makers = {id(given.optimizer): given for given in trace.of(Given)}
     owners = {id(each): given for given in trace.of(Given) for each in given.parameters}
     for step in trace.of(Stepped):
@@ -66,11 +66,24 @@ def copied(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
         before = next((each for each in _before(leaf) if id(each) in owners), None)
         if before is None or not isinstance(leaf.origin, Site):
             continue
-        if not any({id(leaf), id(before)} <= reached for reached in together):
+        if not _is_trained_after(trace, before, leaf.origin):
             found.setdefault(id(leaf.origin.node), (owners[id(before)], leaf.origin, []))[2].append(leaf)
     for given, site, tensors in found.values():
         words = _takes_the_place if tensors[0].copied is None else _is_a_copy
         yield Lacking(tuple(tensors), site, [given], partial(words, site))
+
+
+def _is_trained_after(trace: Trace, original: Tensor, made: Site) -> bool:
+    """True if a backward gives the original a gradient after its copy was made, or ever, where that is unknown."""
+    bound = (index for index, each in enumerate(trace.events) if isinstance(each, Bound) and _binds(trace, each, made))
+    since = next(bound, 0)
+    runs = (each for each in trace.events[since:] if isinstance(each, BackwardRan) and each.call.accumulates)
+    return any(original is leaf for run in runs for leaf in reached_leaves(run))
+
+
+def _binds(trace: Trace, bound: Bound, made: Site) -> bool:
+    """True if it is the statement of a place that binds a variable or an attribute."""
+    return bound.site.caller is made.caller and statement_of(trace, bound.site.node) is statement_of(trace, made.node)
 
 
 def _before(leaf: Tensor) -> Iterator[Tensor]:

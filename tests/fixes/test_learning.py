@@ -15,7 +15,7 @@ from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits
 from tests.documents.grammar import Source
 from tests.documents.pytorch import outcome_of
-from tests.fixes.learners import complaints, programs
+from tests.fixes.learners import ROOT, complaints, programs
 from tests.fixes.numbers import Numbers, difference, watched
 
 WORLD = """
@@ -296,6 +296,14 @@ def test_each_row_of_an_output_goes_back_through_a_graph_that_is_kept() -> None:
     assert RETAINED[1] in after(ROWS, best)
 
 
-def test_after_a_preferred_fix_those_learn_who_learn_in_the_right_program() -> None:
-    [(_, faulty, right)] = programs("adversarial_domain_two_optimizers")
+@pytest.mark.parametrize("part", ["adversarial_domain_two_optimizers", "adversarial_autoencoder_reuse"])
+def test_after_a_preferred_fix_those_learn_who_learn_in_the_right_program(part: str) -> None:
+    [(_, faulty, right)] = programs(part)
     assert list(complaints(faulty, right)) == []
+
+
+def test_a_fix_that_thaws_all_that_is_frozen_is_not_preferred() -> None:
+    text = (ROOT / "tests/cases/corpus/named_parameters_freeze_substring_faulty.py").read_text(encoding="utf-8")
+    part, whole = offered(text)
+    assert part.preferred
+    assert (whole.preferred, whole.safety) == (False, Safety.UNSAFE)

@@ -10,7 +10,18 @@ from gradpath.findings.graphs import leaves, moved_leaves, nodes_of
 from gradpath.findings.stories import short_operation
 from gradpath.findings.value_numbers import ValueNumbers
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Failed, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Built,
+    Cleared,
+    Failed,
+    Flagged,
+    Mutated,
+    Replaced,
+    Site,
+    Stepped,
+    Trace,
+)
 from gradpath.repairs import Cost
 from gradpath.support.fast_dataclasses import dataclass, field
 
@@ -46,6 +57,7 @@ class Taught:
     Where one has `failed`, `aims` are the parameters that it was on its way to. `stale` are the backwards that went
     through what was computed from parameters before these were updated. `terms` has the numbers of the terms of what
     each backward went back from, by the place and in order, that of the backward that `failed` included.
+    `frozen` are the parameters that the program froze and that learnt nothing.
     """
 
     lessons: tuple[Lesson, ...]
@@ -58,6 +70,7 @@ class Taught:
     reached: tuple[Reach, ...] = ()
     stale: frozenset[Place] = frozenset()
     terms: Mapping[Place, Sequence[frozenset[int]]] = field(default_factory=dict)
+    frozen: frozenset[Parameter] = frozenset()
 
 
 def taught(trace: Trace) -> Taught:
@@ -88,6 +101,7 @@ class _Account:
         self._lasting = ValueNumbers(lasting=True)
         self._terms: dict[Place, list[frozenset[int]]] = {}
         self._constant = Counter[Place]()
+        self._frozen: set[Parameter] = set()
 
     def follow(self, event: object) -> None:
         """Take note of an event, in the order of the trace."""
@@ -105,6 +119,8 @@ class _Account:
                     self._names.of(tensor)
                     self._numbers.of(tensor)
                     self._lasting.of(tensor)
+            case Flagged(value=False):
+                self._frozen.add(self._names.of(event.tensor))
             case Built() if self._is_undone(event):
                 self._constant[_place(event.site)] += 1
             case Failed(caught=False):
@@ -174,6 +190,7 @@ class _Account:
             tuple(self._reached),
             frozenset(self._age.stale),
             self._terms,
+            frozenset(self._frozen - self._given),
         )
 
 
@@ -306,6 +323,9 @@ def still_learns(before: Taught, after: Taught, lines: Mapping[int, int], path: 
     """
     if before.failed is None:
         return {_moved(each, lines, path) for each in before.given} - {None} <= after.given
+    frozen = {_moved(each, lines, path) for each in before.frozen}
+    if frozen and frozen <= after.given:
+        return False  # All that the program keeps out is let in.
     if after.constant or _has_other_terms(before, after, lines, path) or len(after.lessons) < len(before.lessons):
         return False
     done = (before.reached[-1][1] if before.reached else None) or frozenset()
@@ -342,8 +362,11 @@ def _taught_elsewhere(after: Taught, given: frozenset[Parameter]) -> frozenset[P
 
     These are the `given` ones that it gives gradients to and that the next step updates.
     """
-    own = (owned for owned in after.owned.values() if given and owned.isdisjoint(given))
-    return frozenset[Parameter]().union(*own) & frozenset[Parameter]().union(*(each for each, _ in after.reached))
+    if not given:
+        return frozenset()
+    mine = frozenset[Parameter]().union(*(owned for owned in after.owned.values() if not owned.isdisjoint(given)))
+    reached = frozenset[Parameter]().union(*(each for each, _ in after.reached))
+    return (reached & frozenset[Parameter]().union(*after.owned.values())) - mine
 
 
 def _is_alike(

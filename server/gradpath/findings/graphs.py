@@ -134,7 +134,8 @@ def moved_leaves(ran: BackwardRan) -> Sequence[Tensor]:
     givers = ran.call.givers
     moving: set[Node] = set()
     for node in ran.executed:
-        if not is_step_function(node) and not (node in givers and moving.isdisjoint(givers[node])):
+        begun = node in ran.call.starts or node not in givers
+        if not is_step_function(node) and (begun or not moving.isdisjoint(givers[node])):
             moving.add(node)
     moved = [node.accumulates for node, from_ in givers.items() if not moving.isdisjoint(from_)]
     return [leaf for leaf in reached_leaves(ran) if leaf in moved or leaf in ran.call.roots]

@@ -103,10 +103,10 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         severed = [each for each in ways.cuts if not is_of_another_time(each)]
         if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
             continue
-        if _may_be_left_out(trace, learner) and any(_may_freeze(each.cause) for each in severed):
+        zeros = [each for each in severed if each.cause.how == cuts.STEP]  # Where these arrive, a gradient was wanted.
+        if not zeros and _may_be_left_out(trace, learner) and any(_may_freeze(each.cause) for each in severed):
             continue  # The optimizer's maker may have left out what is cut off here.
-        zeros = [each for each in severed if each.cause.how == cuts.STEP]
-        places = places_of(trace, source, zeros or severed)  # Where zeros arrive, a gradient was wanted.
+        places = places_of(trace, source, zeros or severed)
         same = tuple(sorted(places))
         together.setdefault(same, ([], tuple(places.values()), learner.stepped[-1]))[0].append(tensor)
     for tensors, found, step in together.values():

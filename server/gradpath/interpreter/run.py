@@ -9,6 +9,7 @@ from enum import Enum
 from functools import partial
 
 from gradpath.autograd.errors import AutogradError
+from gradpath.autograd.gradients import is_step_function
 from gradpath.interpreter import assignment, builtins, calls, classes, expressions, statements
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Cancelled, Exhausted
@@ -23,7 +24,7 @@ from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mutated, Trace
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Descriptor, Instance, Object, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Descriptor, Instance, NativeFunction, Object, Value
 from gradpath.source.nodes import is_generator, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, replace
 
@@ -268,8 +269,11 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
 
 
 def _tells_something(trace: Trace) -> bool:
-    """True if a backward may meet a write in place, a cut, or the `backward` of the program's own Functions."""
-    return bool(trace.of(Mutated) or trace.of(CutOff)) or any(each.node.custom is not None for each in trace.of(Built))
+    """True if a backward may meet a write in place, a cut, a step function, or the program's own Functions."""
+    built = (each.node for each in trace.of(Built))
+    return bool(trace.of(Mutated) or trace.of(CutOff)) or any(
+        node.custom is not None or is_step_function(node) for node in built
+    )
 
 
 def _find(
@@ -305,7 +309,8 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST, use: Use 
     `function` itself may have counted. With `FILLED`, the methods have run that alone fill an attribute.
     """
     instance = cls.create(machine)
-    initialiser = classes.innermost(cls.find("__init__"))
+    own = cls.find("__init__")
+    initialiser = own if isinstance(own, NativeFunction) else classes.innermost(own)
     if initialiser is not None:
         with contextlib.suppress(Raised, AutogradError):
             machine.call(initialiser, Arguments([instance], open=True))

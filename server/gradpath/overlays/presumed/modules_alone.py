@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Stepped
+from gradpath.interpreter.trace import Bound, Named, Stepped
 from gradpath.interpreter.values import Function, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.torch.nn import ModuleInstance, tensors_of
@@ -34,6 +34,9 @@ def step(
     owned = tensors_of([each for each in module.parameters() if each[0].partition(".")[0] not in elsewhere])
     updated = tuple(each for each in owned if each.grad is not None)
     site = engines.site_of_result(machine, function)
+    bound = {id(event.tensor) for event in machine.trace.of(Bound)}
+    if any("." not in name and id(value.tensor) not in bound for name, value in module.parameters()):
+        machine.emit(Named("self", module, site))  # Its base makes parameters that no statement of the program names.
     machine.emit(Stepped(module, updated, site, known=True, unseen=owned))
 
 

@@ -257,7 +257,9 @@ def _said(found: Found, condition: Decision | None, source: Source) -> str | Non
         if presumed is None or presumed.doubt < DOUBTFUL:
             return said
         both = f"{said} and {presumed.brief}"
-        return both if len(found.report.headline) + len(both) + 2 <= LONGEST else f"if {presumed.brief}"
+        if len(found.report.headline) + len(both) + 2 <= LONGEST:
+            return both
+        return said if isinstance(condition.key, OfClass) else f"if {presumed.brief}"
     if presumed is None:
         return None
     return _if(presumed, found)

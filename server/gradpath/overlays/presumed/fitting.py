@@ -65,13 +65,32 @@ class Profile:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """The roles of what is only called: a module is a model, and a loss as well where its class is called so."""
+        """The roles of what is only called: a module is a model, and a loss as well if it is called so or compares."""
         if not self.is_module:
             return ("loss",)
-        return ("model", "loss") if _LOSS.search(self.node.name) else ("model",)
+        return ("model", "loss") if _LOSS.search(self.node.name) or _compares(self) else ("model",)
 
 
 _LOSS = regex(r"(Loss|Criterion)(es)?[A-Z0-9]?$")
+
+
+def _compares(profile: Profile) -> bool:
+    """True if a module reduces two inputs, and keeps nothing that a call has made but for losses."""
+    forward, initialiser = profile.methods.get("forward"), profile.methods.get("__init__")
+    if forward is None or len(forward.args.args) - len(forward.args.defaults) != _COMPARED:
+        return False
+    called = [ast.unparse(each.func) for each in nodes(forward) if isinstance(each, ast.Call)]
+    if not any(_REDUCING.search(each) for each in called):
+        return False
+    made = [] if initialiser is None else [each.value for each in nodes(initialiser) if isinstance(each, ast.Assign)]
+    calls = (each for value in made for each in nodes(value) if isinstance(each, ast.Call))
+    return all(_LOSS.search(ast.unparse(each.func)) is not None for each in calls)
+
+
+_COMPARED = 3
+"""`self`, and what a loss compares."""
+
+_REDUCING = regex(r"(mean|sum|loss|entropy)$")
 
 
 _handed: Noted[dict[tuple[ast.AST, str], Sequence[tuple[ast.FunctionDef, str]]]] = Noted("_fitting_handed")
@@ -97,7 +116,7 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
         if each.node is not inside
         and each.node.name not in beside  # That is another one.
         and _fits(usage, each, role)
-        and (_is_whole(usage, each) or each.node.name not in made)  # What the file makes, it calls itself.
+        and (_is_whole(usage, each, role) or each.node.name not in made)  # What the file makes, it calls itself.
     ]
     chosen = _chosen(found, argument.arg)
     if chosen is None or not (_is_telling(usage, chosen, role) or _is_alone(function, chosen, argument, tree)):
@@ -154,9 +173,9 @@ def _taken_from(target: ast.expr, source: ast.expr, place: str) -> Iterator[str]
                 yield from _taken_from(each, within, place)
 
 
-def _is_whole(usage: Usage, profile: Profile) -> bool:
+def _is_whole(usage: Usage, profile: Profile, role: str) -> bool:
     """True if something is more than called, or may be a network of which the file makes the parts."""
-    return not usage.calls or (profile.is_module and not usage.is_part)
+    return not usage.calls or (profile.is_module and not usage.is_part and role != "loss")
 
 
 def read_for(function: Function, tree: ast.Module) -> Iterator[ast.AST]:

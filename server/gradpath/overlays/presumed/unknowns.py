@@ -176,7 +176,8 @@ def unknown_parameter(machine: Machine, argument: ast.arg, default: Value, role:
         made.role = role
         made.hint = default
         if data:
-            made.provenance = conditions.DATA.of(argument.arg)
+            number = isinstance(default, (bool, int, float))
+            made.provenance = (conditions.NUMBER if number else conditions.DATA).of(argument.arg)
     return made
 
 

@@ -310,8 +310,9 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST, use: Use 
     """
     instance = cls.create(machine)
     own = cls.find("__init__")
-    initialiser = own if isinstance(own, NativeFunction) else classes.innermost(own)
-    if initialiser is not None:
+    other = function in getattr(cls.node, "body", ()) and getattr(function, "name", "") != "forward"
+    initialiser = classes.innermost(own) if other or not isinstance(own, NativeFunction) else own
+    if initialiser is not None:  # Other methods may set up what a base has made.
         with contextlib.suppress(Raised, AutogradError):
             machine.call(initialiser, Arguments([instance], open=True))
     machine.surveyed.update(method for each in cls.mro if each.node is not None for method in each.node.body)

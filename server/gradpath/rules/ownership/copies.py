@@ -75,15 +75,17 @@ def copied(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
 
 def _is_trained_after(trace: Trace, original: Tensor, made: Site) -> bool:
     """True if a backward gives the original a gradient after its copy was made, or ever, where that is unknown."""
-    bound = (index for index, each in enumerate(trace.events) if isinstance(each, Bound) and _binds(trace, each, made))
-    since = next(bound, 0)
+    statement = statement_of(trace, made.node)
+
+    def binds(site: Site) -> bool:
+        """True if a variable is bound in the statement that makes the copy, or in what that calls."""
+        frames = (each for each in site.frames() if each.caller is made.caller)
+        return any(statement_of(trace, each.node) is statement for each in frames)
+
+    events = enumerate(trace.events)
+    since = next((index for index, each in events if isinstance(each, Bound | Named) and binds(each.site)), 0)
     runs = (each for each in trace.events[since:] if isinstance(each, BackwardRan) and each.call.accumulates)
     return any(original is leaf for run in runs for leaf in reached_leaves(run))
-
-
-def _binds(trace: Trace, bound: Bound, made: Site) -> bool:
-    """True if it is the statement of a place that binds a variable or an attribute."""
-    return bound.site.caller is made.caller and statement_of(trace, bound.site.node) is statement_of(trace, made.node)
 
 
 def _before(leaf: Tensor) -> Iterator[Tensor]:

@@ -13,7 +13,7 @@ from gradpath.interpreter.iteration import sample, sequence
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.origins import Copy
+from gradpath.interpreter.origins import Copy, Item
 from gradpath.interpreter.outside import leave
 from gradpath.interpreter.values import (
     UNDEFINED,
@@ -62,7 +62,7 @@ def deep_copy(machine: Machine, value: Value, seen: dict[int, Value] | None = No
             return result
         case Instance():
             return _copied_instance(machine, value, seen)
-        case Unknown(kind=Kind.LIVE | Kind.PART):
+        case Unknown(kind=Kind.LIVE, origin=origin) if not isinstance(origin, Item):
             return _copied_tensor(machine, presume_tensor(machine, value))
         case Unknown(tensor=None, is_data=False):
             seen[id(value)] = unknown = _copied_unknown(machine, value)
@@ -76,7 +76,8 @@ def _copied_unknown(machine: Machine, value: Unknown) -> Value:
     made = machine.unknown_from(Copy(value, value.name, value.origin.words))
     if isinstance(made, Unknown):
         made.root, made.hint, made.label = value.root, value.hint, value.label
-        made.kind = value.kind
+        # One of several results that has a graph cannot be copied: it was something else.
+        made.kind = Kind.ANYTHING if value.kind in (Kind.LIVE, Kind.PART) else value.kind
         made.provenance = value.provenance
         module_hooks.copy(machine, value, made)
     return made

@@ -149,6 +149,11 @@ def _is_density(asked: Asked) -> bool:
 _DENSITIES = frozenset({"log_prob", "rsample"})
 
 
+def _is_asked_for_tensors(asked: Asked) -> bool:
+    """True if texts or images are made tensors of: `tokenizer(prompt, return_tensors="pt")`."""
+    return "return_tensors" in asked.arguments.keywords and not asked.has_graph
+
+
 def _is_known_data(value: Value) -> bool:
     return isinstance(value, TensorValue) or (isinstance(value, Unknown) and value.kind in (Kind.PLAIN, Kind.CUT))
 
@@ -214,6 +219,14 @@ CALLS: tuple[Row, ...] = (
         None,
         "methods of tensors make data of data",
         "presumptions/kinds.md#a-method-of-data",
+    ),
+    Row(
+        "asked for tensors",
+        _is_asked_for_tensors,
+        Kind.PLAIN,
+        None,
+        "tokenizers and processors of Hugging Face make tensors of data by indices and sizes: nothing of it is learnt",
+        "presumptions/kinds.md#what-is-asked-for-tensors",
     ),
     Row(
         "made",

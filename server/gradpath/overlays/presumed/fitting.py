@@ -260,12 +260,7 @@ def _fits(usage: Usage, profile: Profile, role: str) -> bool:
 
 
 def _is_native(name: str) -> bool:
-    return MODULE.find(name) is not UNDEFINED or name in (
-        "training",
-        "forward",
-        "module",
-        "no_sync",
-    )  # Of a wrapper too.
+    return MODULE.find(name) is not UNDEFINED or name in _NATIVE
 
 
 _NATIVE = ("training", "forward", "module", "no_sync")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from gradpath.overlays import registry
 from gradpath.rules import RULES
 
 PRODUCT = Path(__file__).parents[1] / "server" / "gradpath"
@@ -128,3 +129,16 @@ def test_no_more_rules_reach_into_values_of_the_interpreter() -> None:
         if isinstance(node.args[1], ast.Constant) and node.args[1].value in OF_VALUES
     }
     assert reaching <= REACHING
+
+
+def test_each_overlay_lies_where_the_registry_finds_it() -> None:
+    tables = [
+        file
+        for file, tree in FILES.items()
+        for node in tree.body
+        if file.startswith("overlays/")
+        and isinstance(node, ast.AnnAssign)
+        and getattr(node.target, "id", "") == "NAMES"
+    ]
+    assert tables
+    assert {file.split("/")[1] for file in tables} <= set(registry.FOLDERS)

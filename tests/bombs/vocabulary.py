@@ -7,10 +7,10 @@ import json
 from functools import cache
 from pathlib import Path
 
-from gradpath import autograd, overlays
+from gradpath import autograd
 from gradpath.interpreter.builtins import make_builtins
 from gradpath.interpreter.values import Class, NativeFunction
-from gradpath.support.plugins import modules_of
+from gradpath.overlays import registry
 
 KINDS = (bool, bytes, complex, dict, float, frozenset, int, list, range, set, str, tuple)
 """The types of Python whose methods are called."""
@@ -36,13 +36,7 @@ def _is_exception(name: str) -> bool:
 @cache
 def library_functions() -> tuple[str, ...]:
     """The dotted names of the standard library that overlays give a meaning."""
-    named = (name for overlay in modules_of(overlays.__name__, overlays.__path__[0]) for name in _names(overlay))
-    return tuple(sorted(name for name in named if name.partition(".")[0] in LIBRARIES))
-
-
-def _names(overlay: object) -> dict[str, object]:
-    found: dict[str, object] = getattr(overlay, "NAMES", {})
-    return found
+    return tuple(sorted(name for name in registry.names() if name.partition(".")[0] in LIBRARIES))
 
 
 @cache

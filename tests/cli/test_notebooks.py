@@ -72,9 +72,9 @@ def test_a_fault_is_told_at_its_cell_with_the_steps_in_theirs(folder: Folder) ->
     assert (found["path"], found["cell"], found["rule"]) == ("x.ipynb", 5, "double-backward")
     assert found["range"] == place(2, 1, 20)
     assert [(each["cell"], each["range"]) for each in found["related"]] == [(3, place(1, 5, 12)), (4, place(1, 1, 16))]
-    [edit] = found["fixes"][0]["edits"]
+    edits = {fix["title"]: fix["edits"] for fix in found["fixes"]}
+    [edit] = edits["Keep the graph: `retain_graph=True` on line 1 of cell 4"]
     assert (edit["cell"], edit["range"], edit["new_text"]) == (4, place(1, 15, 15), "retain_graph=True")
-    assert found["fixes"][0]["title"] == "Keep the graph: `retain_graph=True` on line 1 of cell 4"
     assert folder.run("x.ipynb")[0] == 1
 
 

@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from gradpath.analysis.check import check
 from gradpath.analysis.fix_validation import mended
-from gradpath.diagnostic import Level
+from gradpath.diagnostic import Level, Safety
 from gradpath.source.document import Document
 from tests.documents.fixes import apply_edits
 from tests.lsp.harness import NOTHING, REAL, Editor, server
@@ -31,10 +31,10 @@ async def editor(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIte
 
 
 def expected(path: Path) -> set[tuple[str, str, bool]]:
-    """The titles of the fixes, the texts after them, and whether they are preferred."""
+    """The titles of the fixes, the texts after them, and whether they are preferred: in an editor only safe ones are."""
     document = Document(str(path), path.read_text("utf-8"))
     return {
-        (fix.title, apply_edits(document, fix.edits), fix.preferred)
+        (fix.title, apply_edits(document, fix.edits), fix.preferred and fix.safety is Safety.SAFE)
         for diagnostic in mended(check(document)).diagnostics
         if diagnostic.level is not Level.HINT
         for fix in diagnostic.fixes

@@ -44,10 +44,10 @@ def curse(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bug in gradpath: it fails where the program assigns to `curse`."""
     bound = Overlays.bound
 
-    def fails(overlays: Overlays, machine: object, name: str, value: object) -> object:
+    def fails(overlays: Overlays, machine: object, name: str, *values: object) -> object:
         if name == "curse":
             raise ZeroDivisionError("there is\nnothing to divide by")
-        return bound(overlays, machine, name, value)  # type: ignore[arg-type]
+        return bound(overlays, machine, name, *values)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Overlays, "bound", fails)
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.modules import Allowance, Module
-from gradpath.interpreter.values import UNDEFINED, Arguments, Value
+from gradpath.interpreter.values import UNDEFINED, Value
 from gradpath.names.files import Files
-from gradpath.overlays.namespace import Names
 from gradpath.overlays.relevance import is_chore
 
 _EMPTY = ast.Module([], [])
@@ -59,13 +58,3 @@ class ProjectModules:
         checked = path == self._files.path_of(self._files.checked.document.path)
         scope = machine.globals if checked else None
         return Module(name, self._files.shown(path), read, is_opaque, member, self._allowance, scope)
-
-
-def _import_module(machine: Machine, arguments: Arguments) -> Value:
-    name = arguments.get(0, "name")
-    if isinstance(name, str) and not name.startswith("."):
-        return machine.library.module(machine, name)
-    return machine.unknown("module of a computed name")
-
-
-NAMES: Names = {"importlib.import_module": _import_module}

@@ -31,7 +31,7 @@ async def editor(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIte
 
 
 def expected(path: Path) -> set[tuple[str, str, bool]]:
-    """The titles of the fixes, the texts after them, and whether they are preferred: in an editor only safe ones are."""
+    """The titles of the fixes, the texts after them, and whether they are preferred: an editor prefers safe ones."""
     document = Document(str(path), path.read_text("utf-8"))
     return {
         (fix.title, apply_edits(document, fix.edits), fix.preferred and fix.safety is Safety.SAFE)

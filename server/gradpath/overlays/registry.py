@@ -18,7 +18,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Value
 from gradpath.support.plugins import modules_of
 
-FOLDERS = ("torch", "libraries", "frameworks", "presumed")
+FOLDERS = ("torch", "libraries", "frameworks")
 
 
 class Caller:

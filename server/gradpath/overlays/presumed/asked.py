@@ -10,6 +10,7 @@ from gradpath.interpreter.origins import Attribute, Computed, Made
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays.presumed.presumed_tensors import graph_sources
 from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -67,4 +68,6 @@ def is_open(value: Value) -> bool:
     """True if a value may have a graph of which nothing is seen: what made it may have parameters of its own."""
     if isinstance(value, (Instance, Function, BoundMethod)):
         return True  # A module that is handed to its loss.
+    if isinstance(value, TensorValue):
+        return value.tensor.is_open
     return isinstance(value, Unknown) and value.kind not in (Kind.PLAIN, Kind.CUT)

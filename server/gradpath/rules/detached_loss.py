@@ -18,6 +18,7 @@ from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import cut_fixes, edits, on_tensors, requirement
 from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.source.index import holds
 
 _UNUSED = (
     "RuntimeError: The differentiated Tensor at index {} appears to not have been used in the graph. "
@@ -39,14 +40,22 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if wanted is None or rebound_upstream(trace, source, wanted) is not None:
             continue
         cause = cuts.cause_of(trace, wanted)
-        made_here = isinstance(trace.entry, ast.Module) and wanted.shape is not None
         presumed = isinstance(wanted.provenance, Presumption)  # To be data; else the caller may have required one.
-        if cause.how != "plain" or made_here or presumed:
+        if cause.how != "plain" or presumed or _made_here(trace, wanted):
             yield _of_input(trace, source, failure, wanted, cause)
     for failure, error in failures(trace, FaultKind.UNUSED):
         roots = () if error.call is None else error.call.roots
         if error.tensor is not None and not error.tensor.is_open and len(roots) == 1:
             yield _of_unused(trace, source, failure, error.tensor, roots[0])
+
+
+def _made_here(trace: Trace, tensor: Tensor) -> bool:
+    """True if the code that is judged made a tensor itself: nobody else can have let it require a gradient before."""
+    if not isinstance(tensor.origin, Site):
+        return False
+    if isinstance(trace.entry, ast.Module):
+        return tensor.shape is not None
+    return any(holds(trace.entry, frame.node) for frame in tensor.origin.frames() if frame.node is not trace.entry)
 
 
 def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, output: Tensor) -> Report:

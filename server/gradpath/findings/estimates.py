@@ -152,10 +152,10 @@ def headline(source: Source, found: Estimate, what: str) -> str:
     return f"`{source.short(found.site, limit=40)}` gives {what} {found.fault.value.outcome}"
 
 
-def report_estimate(rule: str, trace: Trace, source: Source, found: Estimate) -> Report:
+def report_estimate(trace: Trace, source: Source, found: Estimate) -> Report:
     """The report of such a sum."""
     name = name_of(trace, source, found.missed, found.site)
     what = f"`{name}`" if name else "what it was computed from"
     words = found.fault.value
     steps = (Step(found.site, words.label), Step(found.ran.site, f"gives {what} {words.outcome} through it"))
-    return Report(rule, found.site, headline(source, found, what), steps, help=words.help)
+    return Report(found.site, headline(source, found, what), steps, help=words.help)

@@ -40,7 +40,6 @@ class Report:
     way out in general, which is told where none of them is preferred.
     """
 
-    rule: str
     at: Site
     headline: str
     steps: tuple[Step, ...]

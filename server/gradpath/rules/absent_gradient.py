@@ -40,7 +40,6 @@ def _report(trace: Trace, source: Source, failure: Failed, absent: GradientAbsen
     at = _asked_at(absent)
     steps, headline, help_text = _why(trace, source, absent)
     return Report(
-        RULE.id,
         at,
         f"`{source.short(at, limit=40)}` is None: {headline}",
         (*steps, Step(at, "there is no gradient")),

@@ -53,7 +53,6 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
         if len(twins) > 1:
             return _of_twins(source, event, twins[0], twins[-1])
         return Report(
-            RULE.id,
             event.site,
             f"`{loaded}` changes nothing: it loads what is there",
             (Step(event.site, "reads the parameters, and writes the same values into them"),),
@@ -63,7 +62,6 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
     if change is None:
         return None
     return Report(
-        RULE.id,
         event.taken.site,
         f"`{taken}` is no copy: it changes with the model",
         (
@@ -97,7 +95,6 @@ def _of_twins(source: Source, event: Loaded, first: Named, second: Named) -> Rep
     """The report of two names for one network, one of which is told to follow the other."""
     old, new = (_text_of(source, each) for each in (first, second))
     return Report(
-        RULE.id,
         second.site,
         f"`{new}` is no copy of `{old}`: both are one network",
         (
@@ -213,7 +210,6 @@ def _of_value(source: Source, found: _Used) -> Report:
     text = source.short(found.made, limit=30)
     at = lifted(found.made, found.made)
     return Report(
-        RULE.id,
         at,
         f"`{text}` is no copy: it changes with the parameter",
         (

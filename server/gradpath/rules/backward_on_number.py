@@ -49,7 +49,6 @@ def _report(trace: Trace, source: Source, failure: Failed, node: ast.Attribute, 
         help_text = f"call backward on the tensor, and `{by}` only for what is printed or summed up"
     steps.append(Step(at, "a number has no graph"))
     return Report(
-        RULE.id,
         at,
         headline,
         tuple(steps),

@@ -28,7 +28,6 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _report(case: Case) -> Report:
     fixes = case.source.proposed(fixes_for(case))
     return Report(
-        RULE.id,
         case.again,
         _headline(case),
         tuple(_steps(case)),

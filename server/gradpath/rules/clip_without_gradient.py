@@ -25,7 +25,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         return
     scaled = {each.clip.site.node: each for each in reversed([*scaled_clips(trace)])}
     for each in scaled.values():
-        yield report_scaled(RULE.id, trace, source, each)
+        yield report_scaled(trace, source, each)
     clips = trace.of(Clipped)
     flow = _flow_with_clips(trace) if clips else []
     for node in dict.fromkeys(clip.site.node for clip in clips):
@@ -53,7 +53,6 @@ def _empty(trace: Trace, source: Source, clip: Clipped) -> Report:
         steps.insert(0, Step(used, "takes all that the generator yields"))
     presumed = "" if clip.known else ", if it is a generator"
     return Report(
-        RULE.id,
         clip.site,
         f"`{source.short(clip.site, limit=40)}` clips nothing: `{name}` is used up{presumed}",
         tuple(steps),
@@ -226,7 +225,6 @@ def _report(trace: Trace, source: Source, clip: Clipped, *, early: bool) -> Repo
         steps += [Step(step.site, "steps by gradients that are not clipped")] if step is not None else []
         steps.append(Step(clip.site, "clips what is cleared next"))
     return Report(
-        RULE.id,
         clip.site,
         headline,
         tuple(steps),
@@ -239,7 +237,6 @@ def _report(trace: Trace, source: Source, clip: Clipped, *, early: bool) -> Repo
 def _report_missed(source: Source, clip: Clipped, ran: BackwardRan, step: Stepped) -> Report:
     """The report of a clip of other parameters than the ones that are stepped."""
     return Report(
-        RULE.id,
         clip.site,
         f"`{source.short(clip.site, limit=40)}` clips other parameters than `{source.short(step.site, limit=32)}` has",
         (

@@ -168,7 +168,6 @@ def _report(
     if hidden.is_parameter:
         help_line = "update parameters after the backward that still needs them"
     return Report(
-        RULE.id,
         at,
         f"`{write}` changes, unseen, what the gradient of {operation(source, node, 30)} is computed from",
         tuple(steps),

@@ -39,7 +39,6 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         )
     fixes = source.proposed(_fixes(trace, source, wrapped, names))
     return Report(
-        RULE.id,
         wrapped.site,
         f"`{source.short(wrapped.site, limit=40)}` waits for {left_out}, which the loss leaves out",
         tuple(steps),

@@ -74,7 +74,6 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         way = "compute with the tensor itself whose gradient is asked for, not with what it was taken from or copied to"
         fixes = source.proposed(_without_copy(trace, source, failure))
     return Report(
-        RULE.id,
         failure.site,
         f"nothing leads back from `{result}` to `{name}`: {why}",
         (*steps, Step(failure.site, "finds no way to it")),
@@ -116,7 +115,6 @@ def _of_input(trace: Trace, source: Source, failure: Failed, wanted: Tensor, cau
     why = "" if cause.how == "plain" else f": {cuts.verdict(trace, source, cause, failure.site)}"
     steps = cuts.steps(trace, source, cause) if cause.site is not None else ()
     return Report(
-        RULE.id,
         failure.site,
         f"nothing can be differentiated with regard to `{name}`, which requires no gradient{why}",
         (*steps, Step(failure.site, "asks for its gradient")),
@@ -136,7 +134,6 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     name = _loss(trace, source, failure, root)
     fixes = source.proposed(_fixes(trace, source, cause, failure, root))
     return Report(
-        RULE.id,
         failure.site,
         f"nothing leads back from `{name}`: {cuts.verdict(trace, source, cause, failure.site)}",
         (*cuts.steps(trace, source, cause), Step(failure.site, "there is no graph to back-propagate through")),

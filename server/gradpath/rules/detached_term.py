@@ -85,12 +85,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             if site.node not in seen and _is_lost(trace, term):
                 seen.add(site.node)
                 yield _report(trace, source, term)
-        same = [report_cancelled(RULE.id, source, each) for each in cancelled(trace, event)]
-        same += [report_anchored(RULE.id, source, each) for each in anchored(trace, event)]
-        same += [
-            report_constant(RULE.id, trace, source, each) for each in _constant_criteria(trace, source, event, built)
-        ]
-        same += [report_estimate(RULE.id, trace, source, each) for each in estimates(trace, event)]
+        same = [report_cancelled(source, each) for each in cancelled(trace, event)]
+        same += [report_anchored(source, each) for each in anchored(trace, event)]
+        same += [report_constant(trace, source, each) for each in _constant_criteria(trace, source, event, built)]
+        same += [report_estimate(trace, source, each) for each in estimates(trace, event)]
         for report in same:
             if report.at.node not in seen:
                 seen.add(report.at.node)
@@ -359,7 +357,6 @@ def _report(trace: Trace, source: Source, term: Term) -> Report:
     outcome = f"{what} gets no gradient" if alone else f"{what} learns nothing from it"
     steps.append(Step(term.ran.site, f"gives {what} no gradient" + ("" if alone else " from it")))
     return Report(
-        RULE.id,
         site,
         f"`{cut}` makes a constant of a term of the loss: {outcome}",
         tuple(steps),
@@ -374,7 +371,6 @@ def _report_blind(trace: Trace, source: Source, term: Term, cut: Site) -> Report
     """The report of a loss of a prediction that was made while gradients were off."""
     at = lifted(cut, term.ran.site)
     return Report(
-        RULE.id,
         at,
         f"a term of the loss is a constant: {cuts.verdict(trace, source, term.cause, at)}",
         (
@@ -395,7 +391,6 @@ def _report_cut(trace: Trace, source: Source, term: CutTerm) -> Report:
     what = names[0] if names else "what it came from"
     more = f" and {len(names) - 1} others" if len(names) > 1 else ""
     return Report(
-        RULE.id,
         term.place,
         f"a term of the loss gives {what}{more} no gradient: {cuts.verdict(trace, source, cause, term.place)}",
         (

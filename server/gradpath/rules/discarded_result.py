@@ -192,7 +192,6 @@ def _report(trace: Trace, source: Source, event: Discarded, call: ast.Call, meth
     called = source.short(event.site, method, 30)
     text = source.short(event.site, limit=40)
     return Report(
-        RULE.id,
         event.site,
         f"`{text}` returns a new tensor, which is thrown away: `{name}` stays as it was",
         (Step(event.site, "its result is thrown away"),),

@@ -47,7 +47,6 @@ def _case(trace: Trace, source: Source, failure: Failed, error: AutogradError) -
 def _report(case: Case) -> Report:
     repeated = case.same_root and not case.same_place and not case.is_updated
     return Report(
-        RULE.id,
         case.raising,
         _headline(case),
         tuple(_steps(case)),

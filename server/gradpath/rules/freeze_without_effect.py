@@ -43,7 +43,6 @@ def _report_spared(trace: Trace, source: Source, found: Spared) -> Report:
     names = [group.name for group in groups_of(trace, source, found.tensors)]
     more, they = (f" and {len(names) - 1} more", "they were") if len(names) > 1 else ("", "it was")
     return Report(
-        RULE.id,
         found.site,
         f"`{names[0]}`{more} never learn{'' if more else 's'}: {they} frozen before",
         (
@@ -124,7 +123,6 @@ def _report(trace: Trace, source: Source, event: FlagMissed, shown: Step | None)
         why = "a module has no such flag"
         way = f"call `requires_grad_({event.value})`, which reaches all parameters of a module"
     return Report(
-        RULE.id,
         event.site,
         f"`{text}` {'thaws' if event.value else 'freezes'} nothing: {why}",
         (Step(event.site, "sets an attribute that nothing reads"), *([] if shown is None else [shown])),
@@ -140,7 +138,6 @@ def _report_compared(source: Source, event: FlagMissed, compared: ast.Compare, s
     edit = edits.replace(document, compared, text)
     fix = Fix.by(Repair(Way.FREEZE_IT, text=text), Safety.UNSAFE, (edit,), preferred=True)
     return Report(
-        RULE.id,
         event.site,
         f"`{source.short(event.site, compared, 40)}` freezes nothing: `==` compares",
         (Step(event.site, "compares, and forgets the result"), *([] if shown is None else [shown])),

@@ -110,7 +110,6 @@ def _report(trace: Trace, source: Source, run: BackwardRan, what: str) -> Report
     at = run.site if keyword is None else replace(run.site, node=keyword)
     fixes = () if call is None else source.proposed(_fixes(trace, source, run, call))
     return Report(
-        RULE.id,
         at,
         f"`{source.short(run.site, limit=50)}` leaves a cycle that is never freed: {what}",
         (Step(at, "each gradient keeps the graph, which keeps its parameter"),),

@@ -40,7 +40,6 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     steps.append(Step(site, _last(error)))
     call = source.short(site, limit=34)
     return Report(
-        RULE.id,
         site,
         f"`{call}` {_verb(error)} {short}, which was made under `inference_mode`",
         tuple(steps),

@@ -53,7 +53,6 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         handed = "to train what the value was computed from, hand it to the module: `torch.func.functional_call`"
         others.append(Advice.optional(handed))
     return Report(
-        RULE.id,
         site,
         f"`{write}` writes into {what}, {kind}",
         tuple(steps),

@@ -29,7 +29,6 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
     fixes = source.proposed(_fixes(trace, source, found))
     return Report(
-        RULE.id,
         found.site,
         _headline(trace, source, found),
         tuple(_steps(trace, source, found)),
@@ -44,7 +43,6 @@ def _report_skip(trace: Trace, source: Source, found: Skip) -> Report:
     at = lifted(found.written, found.added)
     write, added = source.short(at, limit=30), source.short(found.added, limit=30)
     return Report(
-        RULE.id,
         at,
         f"`{write}` works in place: in `{added}`, `{found.name}` is the activated value",
         (
@@ -66,7 +64,6 @@ def _report_skip(trace: Trace, source: Source, found: Skip) -> Report:
 def _report_uncounted(trace: Trace, source: Source, found: Uncounted) -> Report:
     write, backward = write_text(trace, source, found.written, 34), source.short(found.ran.site, limit=32)
     return Report(
-        RULE.id,
         found.written,
         f"`{write}` is not recorded: the gradients of `{backward}` lack the factor",
         (

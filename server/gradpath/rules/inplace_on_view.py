@@ -54,7 +54,6 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     )
     fixes = source.proposed(ways)
     return Report(
-        RULE.id,
         site,
         f"`{write}` {_deed(error, name)}, {_kind(error, view)}"
         if not late

@@ -85,7 +85,6 @@ def _report(source: Source, failure: Failed, error: AutogradError) -> Report:
     if failure.site.node is not at.node:
         steps.append(Step(failure.site, refusal.raises))
     return Report(
-        RULE.id,
         at,
         refusal.headline.format(**words),
         tuple(steps),

@@ -50,7 +50,6 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
     way = ".item()" if number else ".detach()"
     wanted = edits.followed(source.short(*value, limit=30), value[1], way) if value is not None else ""
     return Report(
-        RULE.id,
         at,
         f"`{text}` keeps the graph of every {turn} in memory",
         tuple(steps),

@@ -41,7 +41,6 @@ def _report(trace: Trace, source: Source, event: OptionSet) -> Report:
     steps.append(Step(at, f"the optimizer keeps it as its {event.name}"))
     text = source.short(event.site, value, 30) if value is not None else event.name
     return Report(
-        RULE.id,
         at,
         f"`{event.name}` becomes a tensor with a graph: the optimizer keeps what `{text}` came from",
         tuple(steps),

@@ -46,7 +46,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for stray in stray_gradients(trace):
         if stray.stray.site.node not in reported and stray.own.site.node not in reported:
             reported.add(stray.stray.site.node)
-            yield report_stray(RULE.id, trace, source, stray)
+            yield report_stray(trace, source, stray)
 
 
 Update = Stepped | Mutated | Replaced
@@ -109,7 +109,6 @@ def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, sec
     asked = iterations_between(first.site.loops, second.site.loops) is None
     when = "asked again" if asked else following(trace, again.site, first.site)
     return Report(
-        RULE.id,
         again.site,
         f"`{backward}` adds to gradients that `{step}` has used already: nothing clears them",
         (

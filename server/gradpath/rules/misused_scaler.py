@@ -56,7 +56,6 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     divides = error.kind is not FaultKind.STEPPED_TWICE
     again = with_time(when, "divides" if divides else "steps again")
     return Report(
-        RULE.id,
         failure.site,
         _HEADLINES[error.kind].format(scaler=scaler),
         (Step(before, "steps" if stepped else "divides the gradients by the scale"), Step(failure.site, again)),

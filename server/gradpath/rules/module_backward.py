@@ -26,7 +26,6 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         return
     at = Site(path, given[0], None, ())
     yield Report(
-        RULE.id,
         at,
         f"autograd never calls `{owner.name}.backward`: a module has no backward of its own",
         (Step(at, "is never given a gradient"),),

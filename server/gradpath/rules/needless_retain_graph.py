@@ -108,7 +108,6 @@ def _report(source: Source, run: BackwardRan, call: ast.Call, keyword: ast.keywo
         else (Fix.by(Repair(Way.RELEASE, lines=(run.site.line,)), Safety.SAFE, (edit,), preferred=True),)
     )
     return Report(
-        RULE.id,
         at,
         f"`{text}` keeps its graph in memory, and no later call needs it",
         (Step(at, "keeps all that the graph has saved"),),

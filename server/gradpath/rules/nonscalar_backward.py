@@ -37,7 +37,6 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
     mean, total = (edits.followed(name, loss, f".{way}()") if loss is not None else f".{way}()" for way in _WAYS)
     fixes = source.proposed(_fixes(source, failure, loss, _WAYS if method else ("sum",)))
     return Report(
-        RULE.id,
         failure.site,
         f"`{name}` has {_size(root)}, but `backward()` needs a single number",
         tuple(steps),

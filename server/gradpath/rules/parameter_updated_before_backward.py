@@ -43,7 +43,6 @@ def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
     if old:
         headline = f"`{update}` changes parameters that the graph kept from before still needs"
     return Report(
-        RULE.id,
         found.site,
         headline,
         tuple(_steps(trace, source, found)),

@@ -94,7 +94,6 @@ def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor:
     fixes = source.proposed(_fixes(trace, source, at, statement, name, tracked, isinstance(bound.value, Held)))
     message = MESSAGES[FaultKind.NO_GRAD] if failure.error is not None else failure.message
     return Report(
-        RULE.id,
         at,
         headline,
         (Step(at, how), Step(failure.site, with_time(when, last))),
@@ -148,7 +147,6 @@ def _not_a_leaf(trace: Trace, source: Source, site: Site, tensor: Tensor, what: 
             fix = Fix.by(Repair(Way.LEAF_AGAIN, (name.strip("`"),), text=_LEAF), Safety.SAFE, made, preferred=True)
             fixes = (fix,)
     return Report(
-        RULE.id,
         at,
         f"{name} {what}",
         tuple(steps),
@@ -162,7 +160,6 @@ def _report_lost(trace: Trace, source: Source, bound: Bound, statement: ast.Assi
     at = _at(bound.site, statement)
     fixes = source.proposed(_in_place_fixes(trace, source, at, statement, bound.name, Safety.UNSAFE))
     return Report(
-        RULE.id,
         at,
         f"`{bound.name}` is a new tensor from here on, which nothing reads: the parameter stays as it is",
         (Step(at, "gives the variable of the loop another value"),),

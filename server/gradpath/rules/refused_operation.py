@@ -95,7 +95,6 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     made = _made(tensor, site)
     steps = [Step(made, refusal.made)] if made is not None and made.node is not site.node else []
     return Report(
-        RULE.id,
         site,
         refusal.headline.format(name=said),
         (*steps, Step(site, "is refused")),

@@ -44,7 +44,6 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
     steps = list(cuts.leaving(cause) if same else cuts.steps(trace, source, cause))
     fixes = source.proposed(_fixes(trace, source, found, cause, statement))
     return Report(
-        RULE.id,
         at,
         f"`{wrap}` makes a leaf of " + ("a term of the loss: no parameter learns from it" if found.is_term else _WHOLE),
         (

@@ -208,7 +208,6 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
     else:
         way = "let a loss that depends on these parameters take part in the backward"
     return Report(
-        RULE.id,
         step.site,
         headline,
         tuple(steps),

@@ -66,15 +66,15 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for advantage in advantages(trace, trained) if trained else ():
         if advantage.site.node not in seen:
             seen.add(advantage.site.node)
-            yield report_advantage(RULE.id, trace, source, advantage)
+            yield report_advantage(trace, source, advantage)
     for follower in followers(trace) if trained else ():
         if follower.site.node not in seen:
             seen.add(follower.site.node)
-            yield report_follower(RULE.id, source, follower)
+            yield report_follower(source, follower)
     for live in live_factors(trace, trained) if trained else ():
         if live.site.node not in seen:
             seen.add(live.site.node)
-            yield report_live(RULE.id, trace, source, live)
+            yield report_live(trace, source, live)
 
 
 def _compared(trace: Trace, trained: set[int]) -> Iterator[_Compared]:
@@ -164,7 +164,6 @@ def _report(trace: Trace, source: Source, found: _Compared) -> Report:
         Step(found.ran.site, "moves the target as well as the prediction"),
     ]
     return Report(
-        RULE.id,
         at,
         f"the target `{name}` is computed with a graph of the network that is trained towards it",
         tuple(steps),

@@ -56,7 +56,6 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
         if len(headline) + len(presumed) > LONGEST:
             headline = f"{what} {gets} {nothing}: the cause is on line {at.line}"
     return Report(
-        RULE.id,
         at,
         headline + presumed,
         tuple(steps),

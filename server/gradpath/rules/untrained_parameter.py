@@ -44,8 +44,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Parts that a model got after its optimizer was made, and parts in a plain container of it."""
     for event in hidden(trace, source):
         yield _hidden(trace, source, event)
-    yield from loose(trace, source, RULE.id)
-    yield from made_in_forward(trace, source, RULE.id)
+    yield from loose(trace, source)
+    yield from made_in_forward(trace, source)
     for group in forgotten(trace):
         yield _forgotten(trace, source, group)
     if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
@@ -161,7 +161,6 @@ def _report(source: Source, found: Untrained) -> Report:
     by_trainer = isinstance(found.step.site.node, ast.FunctionDef)
     last = f"the step after it {words.last}" if by_trainer else words.last
     return Report(
-        RULE.id,
         found.lacking.site,
         words.headline,
         (*words.steps, Step(found.arrives.site, words.arrives), Step(found.step.site, last)),
@@ -176,7 +175,6 @@ def _hidden(trace: Trace, source: Source, event: Overlooked) -> Report:
     place, name = place_of(trace, event), source.short(event.site, limit=30)
     fixes = source.proposed(registered(trace, source, event))
     return Report(
-        RULE.id,
         place,
         f"`{name}` is never trained if the optimizer is given `parameters()`: it is a plain {event.kind}",
         (Step(place, f"a plain {event.kind}: `parameters()` finds nothing in it"),),
@@ -189,7 +187,6 @@ def _forgotten(trace: Trace, source: Source, found: Forgotten) -> Report:
     """The report for a group that was put together and not given: what it has need not be seen."""
     fixes = source.proposed(appending(trace, source, found))
     return Report(
-        RULE.id,
         found.site,
         f"what is in `{found.name}` is never trained: `{source.short(found.site)}` lacks it",
         (Step(found.group, "a group that nothing reads"), Step(found.site, "all that the optimizer is given")),

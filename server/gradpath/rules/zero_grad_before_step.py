@@ -268,7 +268,6 @@ def _report(trace: Trace, source: Source, lost: Lost) -> Report:
     clear, step = source.short(lost.cleared.site, limit=32), source.short(lost.step.site, limit=32)
     backward = source.short(lost.backward.site, limit=32)
     return Report(
-        RULE.id,
         lost.cleared.site,
         f"`{clear}` throws away the gradients of `{backward}` before `{step}` uses them",
         (
@@ -284,7 +283,6 @@ def _report(trace: Trace, source: Source, lost: Lost) -> Report:
 def _report_partly(trace: Trace, source: Source, lost: Lost) -> Report:
     clear, step = source.short(lost.cleared.site, limit=32), source.short(lost.step.site, limit=32)
     return Report(
-        RULE.id,
         lost.cleared.site,
         f"`{clear}` throws away the gradients of all micro-batches but the last before `{step}`",
         (
@@ -302,7 +300,6 @@ def _report_never(trace: Trace, source: Source, found: NeverStepped) -> Report:
     if found.instead is not None:
         step = found.instead.site
         return Report(
-            RULE.id,
             step,
             f"`{source.short(step, limit=32)}` comes after `{backward}`, and `{found.name}` never steps",
             (
@@ -316,7 +313,6 @@ def _report_never(trace: Trace, source: Source, found: NeverStepped) -> Report:
     if found.branch is not None:
         branch = source.short(found.branch, limit=32)
         return Report(
-            RULE.id,
             found.branch,
             f"`{branch}` runs in place of `{found.name}.step()`: nothing uses the gradients",
             (
@@ -328,7 +324,6 @@ def _report_never(trace: Trace, source: Source, found: NeverStepped) -> Report:
             fixes=source.proposed(stepping_as_well(trace, source, found, found.branch)),
         )
     return Report(
-        RULE.id,
         found.cleared.site,
         f"`{clear}` throws away the gradients of `{backward}`: `{found.name}` never steps",
         (

@@ -70,11 +70,10 @@ def _of_scaler(trace: Trace, step: Stepped) -> tuple[ast.expr, ast.expr] | None:
             return None
 
 
-def report_scaled(rule: str, trace: Trace, source: Source, found: ScaledClip) -> Report:
+def report_scaled(trace: Trace, source: Source, found: ScaledClip) -> Report:
     """The report of a clip of scaled gradients."""
     clip, step = found.clip.site, found.step.site
     return Report(
-        rule,
         clip,
         f"`{source.short(clip, limit=40)}` clips scaled gradients: nothing has divided them yet",
         (

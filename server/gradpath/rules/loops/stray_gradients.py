@@ -220,13 +220,12 @@ def _is_renewed(flow: Sequence[Entry], leaf: Tensor, one: BackwardRan, two: Back
     return any(entry.effect is Effect.CLEARED and entry.concerns(leaf) for entry in flow[first:second])
 
 
-def report_stray(rule: str, trace: Trace, source: Source, found: Stray) -> Report:
+def report_stray(trace: Trace, source: Source, found: Stray) -> Report:
     """The report of gradients that come from somewhere else."""
     backward, step = source.short(found.stray.site, limit=32), source.short(found.step.site, limit=32)
     names = [group.name for group in groups_of(trace, source, found.parameters) if group.name]
     what = f"`{names[0]}`" if names else "its parameters"
     return Report(
-        rule,
         found.stray.site,
         f"`{backward}` leaves gradients in {what}, and `{step}` adds them to its own",
         (

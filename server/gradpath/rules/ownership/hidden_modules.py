@@ -46,7 +46,7 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
             yield event
 
 
-def made_in_forward(trace: Trace, source: Source, rule: str) -> Iterator[Report]:
+def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:
     """The layers that a `forward` without a caller makes and forgets, where nothing sets their weights."""
     if not _is_alone(trace) or trace.among(Given, Stepped):
         return
@@ -61,7 +61,6 @@ def made_in_forward(trace: Trace, source: Source, rule: str) -> Iterator[Report]
             if function_of(trace, made.node) is trace.entry and made.node not in told:
                 told.add(made.node)
                 yield Report(
-                    rule,
                     made,
                     f"`{source.short(made)}` is never trained: each forward makes another one",
                     (Step(made, "new parameters"), Step(event.site, "computes with them")),

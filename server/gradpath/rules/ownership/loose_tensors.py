@@ -19,7 +19,7 @@ _RANDOM = frozenset({"normal", "rand", "rand_like", "randn", "randn_like"})
 _PRODUCTS = frozenset({"Linear", "addmm", "baddbmm", "bmm", "cdist", "einsum", "linear", "matmul", "mm"})
 
 
-def loose(trace: Trace, source: Source, rule: str) -> Iterator[Report]:
+def loose(trace: Trace, source: Source) -> Iterator[Report]:
     """Attributes that are computed from a parameter nothing keeps, or are weights without a gradient.
 
     Such a weight is a tensor that an initializer has filled, or one of random numbers with which what the layers of the
@@ -35,10 +35,10 @@ def loose(trace: Trace, source: Source, rule: str) -> Iterator[Report]:
         kept = in_modules(trace) | trace.once(_bound)
         if sources and all(each.operation.endswith("Parameter") and id(each) not in kept for each in sources):
             told.add(event.site.node)
-            yield _report(rule, source, event, "what is computed from a parameter is none", "computed from a parameter")
+            yield _report(source, event, "what is computed from a parameter is none", "computed from a parameter")
         elif not sources and not tensor.flag and _is_weight(trace, tensor) and not _is_set_again(source, owner, event):
             told.add(event.site.node)
-            yield _report(rule, source, event, "it is a plain tensor", "a tensor without a gradient")
+            yield _report(source, event, "it is a plain tensor", "a tensor without a gradient")
 
 
 def _bound(trace: Trace) -> frozenset[int]:
@@ -99,10 +99,9 @@ def _is_set_again(source: Source, owner: ast.ClassDef, event: Bound) -> bool:
     )
 
 
-def _report(rule: str, source: Source, event: Bound, why: str, what: str) -> Report:
+def _report(source: Source, event: Bound, why: str, what: str) -> Report:
     name = source.short(event.site, limit=30)
     return Report(
-        rule,
         event.site,
         f"`{event.name}` is never trained: {why}",
         (Step(event.site, f"{what}, which the module does not register"),),

@@ -148,7 +148,7 @@ def values(
             yield node
 
 
-def report_advantage(rule: str, trace: Trace, source: Source, found: Advantage) -> Report:
+def report_advantage(trace: Trace, source: Source, found: Advantage) -> Report:
     """The report of such a product."""
     at = found.site
     made = found.tensor.node.site if found.tensor.node is not None else None
@@ -157,7 +157,6 @@ def report_advantage(rule: str, trace: Trace, source: Source, found: Advantage) 
         name = source.short(made, limit=30)
     steps = [Step(lifted(made, at), "depends on the value, with its graph")] if isinstance(made, Site) else []
     return Report(
-        rule,
         at,
         f"`{name}` weighs another loss with a graph of the value that it was computed from",
         (

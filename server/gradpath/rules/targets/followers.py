@@ -89,11 +89,10 @@ def _use(trace: Trace, ran: BackwardRan, parameter: Tensor) -> Site | None:
     return None
 
 
-def report_follower(rule: str, source: Source, found: Follower) -> Report:
+def report_follower(source: Source, found: Follower) -> Report:
     """The report of such a network, where the loss uses it."""
     text = source.short(found.site, limit=40)
     return Report(
-        rule,
         found.site,
         f"`{text}` has a graph: the loss trains what is an average of another network",
         (

@@ -211,7 +211,7 @@ def _taught(built: Mapping[Node, Built], ran: BackwardRan) -> Iterator[Node]:
                 yield from _outputs(built, tensor)
 
 
-def report_live(rule: str, trace: Trace, source: Source, found: Live) -> Report:
+def report_live(trace: Trace, source: Source, found: Live) -> Report:
     """The report of one of them, where it is used."""
     made = found.tensor.node.site if found.tensor.node is not None else None
     name = name_of(trace, source, found.tensor, found.site)
@@ -219,7 +219,6 @@ def report_live(rule: str, trace: Trace, source: Source, found: Live) -> Report:
         name = source.short(made, limit=30)
     at = lifted(found.site, made) if isinstance(made, Site) else found.site
     return Report(
-        rule,
         at,
         f"`{name}` has a graph here: {found.should}",
         (

@@ -72,13 +72,12 @@ def _kept(event: Built) -> Site | None:
     return next((cut.site for cut in cuts if cut is not None and isinstance(cut.site, Site)), None)
 
 
-def report_anchored(rule: str, source: Source, found: Anchored) -> Report:
+def report_anchored(source: Source, found: Anchored) -> Report:
     """The report of such a distance."""
     at = found.site if found.site.path == found.ran.site.path else lifted(found.site, found.ran.site)
     text = source.short(found.site, limit=40)
     kept = () if found.kept is None else (Step(found.kept, "shares the memory of the parameter"),)
     return Report(
-        rule,
         at,
         f"nothing learns from `{text}`: it compares a parameter with itself",
         (

@@ -70,12 +70,11 @@ def _is_same(one: Built, other: Built) -> bool:
     return bool(first) and alike and written and same_activation(one.site, other.site)
 
 
-def report_cancelled(rule: str, source: Source, found: Cancelled) -> Report:
+def report_cancelled(source: Source, found: Cancelled) -> Report:
     """The report of such a difference."""
     at = lifted(found.site, found.ran.site)
     text = source.short(found.site, limit=40)
     return Report(
-        rule,
         at,
         f"nothing learns from `{text}`: both sides are the same, and their gradients cancel",
         (

@@ -50,7 +50,7 @@ def constant_criterion(trace: Trace, source: Source, ran: BackwardRan, term: Ten
     return ConstantCriterion(site, found[0], ran)
 
 
-def report_constant(rule: str, trace: Trace, source: Source, found: ConstantCriterion) -> Report:
+def report_constant(trace: Trace, source: Source, found: ConstantCriterion) -> Report:
     """The report of such a loss."""
     assert found.cause.site is not None
     made, at = (
@@ -59,7 +59,6 @@ def report_constant(rule: str, trace: Trace, source: Source, found: ConstantCrit
     )
     name = name_of(trace, source, found.cause.tensor, found.site)
     return Report(
-        rule,
         at,
         f"`{source.short(at, limit=40)}` is a constant term of the loss: both sides were predicted without a graph",
         (

@@ -69,6 +69,13 @@ class Estimate:
     rest: tuple[Tensor, ...]
     ran: BackwardRan
 
+    def report(self, trace: Trace, source: Source) -> Report:
+        name = name_of(trace, source, self.missed, self.site)
+        what = f"`{name}`" if name else "what it was computed from"
+        words = self.fault.value
+        steps = (Step(self.site, words.label), Step(self.ran.site, f"gives {what} {words.outcome} through it"))
+        return Report(self.site, headline(source, self, what), steps, help=words.help)
+
 
 def estimates(trace: Trace, ran: BackwardRan) -> list[Estimate]:
     """The sums of one backward that were meant to hand a gradient on, and do not."""
@@ -150,12 +157,3 @@ def _is_made_of(tensor: Tensor, source: Tensor) -> bool:
 def headline(source: Source, found: Estimate, what: str) -> str:
     """What a sum does to the gradient of `what`."""
     return f"`{source.short(found.site, limit=40)}` gives {what} {found.fault.value.outcome}"
-
-
-def report_estimate(trace: Trace, source: Source, found: Estimate) -> Report:
-    """The report of such a sum."""
-    name = name_of(trace, source, found.missed, found.site)
-    what = f"`{name}`" if name else "what it was computed from"
-    words = found.fault.value
-    steps = (Step(found.site, words.label), Step(found.ran.site, f"gives {what} {words.outcome} through it"))
-    return Report(found.site, headline(source, found, what), steps, help=words.help)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from gradpath.diagnostic import Advice, Fix, Level, Reason
 from gradpath.interpreter.trace import Site, Trace
@@ -57,6 +57,26 @@ class Report:
         """The lines of advice, each with what it stands on: the help, the fixes, and what goes with these."""
         told = (Advice(self.why(fix), fix) for fix in self.fixes)
         return (Advice(self.help, reason=Reason.DESIGN), *told, *self.alternatives)
+
+
+class Finding(Protocol):
+    """What one mechanism of a rule has found at a `site`, before it is put into words."""
+
+    @property
+    def site(self) -> Site:
+        """The place that tells it from others of its rule."""
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        """The finding in words."""
+
+
+def reports(trace: Trace, source: Source, found: Iterable[Finding], told: Collection[ast.AST] = ()) -> Iterator[Report]:
+    """The report of the first finding at each place, but for the places that are `told` by another rule."""
+    seen = set(told)
+    for each in found:
+        if each.site.node not in seen:
+            seen.add(each.site.node)
+            yield each.report(trace, source)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,19 +30,15 @@ class _Used:
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """States and values that were kept before a step, and are loaded or mixed in after it."""
-    seen: set[ast.AST] = set()
     for event in trace.of(Loaded):
         report = _of_state(trace, source, event)
-        if report is not None and report.at.node not in seen:
-            seen.add(report.at.node)
+        if report is not None:
             yield report
     if not trace.of(Stepped):
         return
     times = {id(event): time for time, event in enumerate(trace.events)}
     for found in _mixed(trace, times):
-        if found.made.node not in seen:
-            seen.add(found.made.node)
-            yield _of_value(source, found)
+        yield _of_value(source, found)
 
 
 def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:

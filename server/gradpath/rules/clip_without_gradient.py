@@ -15,7 +15,7 @@ from gradpath.fixes import edits
 from gradpath.fixes.moving import beside, moved_after, moved_before
 from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Event, Lent, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules.loops.scaled_clips import report_scaled, scaled_clips
+from gradpath.rules.loops.scaled_clips import scaled_clips
 from gradpath.source.index import inside
 
 
@@ -25,7 +25,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         return
     scaled = {each.clip.site.node: each for each in reversed([*scaled_clips(trace)])}
     for each in scaled.values():
-        yield report_scaled(trace, source, each)
+        yield each.report(trace, source)
     clips = trace.of(Clipped)
     flow = _flow_with_clips(trace) if clips else []
     for node in dict.fromkeys(clip.site.node for clip in clips):

@@ -99,13 +99,9 @@ _TENSORS_ALONE = frozenset({"clamp_max", "clamp_min", "index_fill", "masked_fill
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Statements that are nothing but such a call."""
-    seen: set[ast.AST] = set()
     for event in trace.of(Discarded):
-        if event.site.node in seen:
-            continue
         call = event.site.node
         if _is_slip(trace, event, call) and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            seen.add(call)
             yield _report(trace, source, event, call, call.func)
 
 

@@ -27,14 +27,12 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """
     for left_out in spared(trace):
         yield _report_spared(trace, source, left_out)
-    seen: set[ast.AST] = set()
     trains = bool(trace.among(BackwardRan, Stepped))
     for event in trace.of(FlagMissed):
-        if event.site.node in seen or _is_set(trace, event):
+        if _is_set(trace, event):
             continue
         shown = _shown_by(trace, event)
         if shown is not None or not (trains or _may_be_set(trace, source, event)):
-            seen.add(event.site.node)
             yield _report(trace, source, event, shown)
 
 

@@ -17,13 +17,9 @@ from gradpath.support.fast_dataclasses import replace
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Options that have a graph when they are set."""
-    seen: set[ast.AST] = set()
     for event in trace.of(OptionSet):
-        if event.site.node in seen:
-            continue
         node = event.node
         if node is not None and not node.is_open and node.accumulates is None:
-            seen.add(event.site.node)
             yield _report(trace, source, event)
 
 

@@ -21,7 +21,7 @@ from gradpath.findings.syntax import ancestry, block_of, function_of, statement_
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Site, Stepped, Trace, iterations_between
 from gradpath.repairs import Repair, Way
-from gradpath.rules.loops.stray_gradients import report_stray, stray_gradients
+from gradpath.rules.loops.stray_gradients import stray_gradients
 from gradpath.source.index import stored_names
 from gradpath.source.nodes import parts
 
@@ -40,13 +40,12 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             concerning[tensor].append(index)
     for indices in dict.fromkeys(map(tuple, concerning.values())):  # Most tensors share the fate of others.
         for first, again, second in _added(trace, [flow[index] for index in indices]):
-            if again.site.node not in reported and not _only_shows(trace, first, second):
+            if not _only_shows(trace, first, second):
                 reported.add(again.site.node)
                 yield _report(trace, source, first, again, second)
     for stray in stray_gradients(trace):
-        if stray.stray.site.node not in reported and stray.own.site.node not in reported:
-            reported.add(stray.stray.site.node)
-            yield report_stray(trace, source, stray)
+        if stray.own.site.node not in reported:
+            yield stray.report(trace, source)
 
 
 Update = Stepped | Mutated | Replaced

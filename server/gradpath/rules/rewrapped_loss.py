@@ -25,11 +25,8 @@ _WHOLE = "the loss: the backward runs, and no parameter gets a gradient"
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """One report for each place that rewraps a loss."""
-    seen: set[ast.AST] = set()
     for found in (*rewrappings(trace), *rewrapped_terms(trace)):
-        if found.site.node not in seen:
-            seen.add(found.site.node)
-            yield _report(trace, source, found)
+        yield _report(trace, source, found)
 
 
 def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:

@@ -25,6 +25,21 @@ class ScaledClip:
     clip: Clipped
     step: Stepped
 
+    def report(self, trace: Trace, source: Source) -> Report:
+        """The finding in words."""
+        clip, step = self.clip.site, self.step.site
+        return Report(
+            clip,
+            f"`{source.short(clip, limit=40)}` clips scaled gradients: nothing has divided them yet",
+            (
+                Step(self.ran.site, "brings gradients that are multiplied by the scale"),
+                Step(clip, "compares them with a bound for true gradients"),
+                Step(step, "divides them by the scale: nearly nothing is left of them"),
+            ),
+            help="call `unscale_(optimizer)` of the scaler before the gradients are clipped",
+            fixes=source.proposed(_unscaled(trace, source, self)),
+        )
+
 
 def scaled_clips(trace: Trace) -> Iterator[ScaledClip]:
     """The clips of a path whose bound is compared with scaled gradients, though it does not ask for the scale."""
@@ -68,22 +83,6 @@ def _of_scaler(trace: Trace, step: Stepped) -> tuple[ast.expr, ast.expr] | None:
             return scaler, optimizer
         case _:
             return None
-
-
-def report_scaled(trace: Trace, source: Source, found: ScaledClip) -> Report:
-    """The report of a clip of scaled gradients."""
-    clip, step = found.clip.site, found.step.site
-    return Report(
-        clip,
-        f"`{source.short(clip, limit=40)}` clips scaled gradients: nothing has divided them yet",
-        (
-            Step(found.ran.site, "brings gradients that are multiplied by the scale"),
-            Step(clip, "compares them with a bound for true gradients"),
-            Step(step, "divides them by the scale: nearly nothing is left of them"),
-        ),
-        help="call `unscale_(optimizer)` of the scaler before the gradients are clipped",
-        fixes=source.proposed(_unscaled(trace, source, found)),
-    )
 
 
 def _unscaled(trace: Trace, source: Source, found: ScaledClip) -> Iterator[Fix]:

@@ -33,6 +33,22 @@ class Stray:
     own: BackwardRan
     step: Stepped
 
+    def report(self, trace: Trace, source: Source) -> Report:
+        """The finding in words."""
+        backward, step = source.short(self.stray.site, limit=32), source.short(self.step.site, limit=32)
+        names = [group.name for group in groups_of(trace, source, self.parameters) if group.name]
+        what = f"`{names[0]}`" if names else "its parameters"
+        return Report(
+            self.stray.site,
+            f"`{backward}` leaves gradients in {what}, and `{step}` adds them to its own",
+            (
+                Step(self.stray.site, f"gives {what} gradients, too"),
+                Step(self.own.site, with_time(following(trace, self.own.site, self.stray.site), "adds to them")),
+                Step(self.step.site, "uses the sum of both"),
+            ),
+            help=f"clear the gradients of {what} between the two backwards, or detach what the first one is not for",
+        )
+
 
 def stray_gradients(trace: Trace) -> Iterator[Stray]:
     """The first step that uses gradients of a backward whose own purpose was served before the next one ran."""
@@ -218,20 +234,3 @@ def _is_renewed(flow: Sequence[Entry], leaf: Tensor, one: BackwardRan, two: Back
         return True
     first, second = (next(index for index, entry in enumerate(flow) if entry.event is run) for run in (one, two))
     return any(entry.effect is Effect.CLEARED and entry.concerns(leaf) for entry in flow[first:second])
-
-
-def report_stray(trace: Trace, source: Source, found: Stray) -> Report:
-    """The report of gradients that come from somewhere else."""
-    backward, step = source.short(found.stray.site, limit=32), source.short(found.step.site, limit=32)
-    names = [group.name for group in groups_of(trace, source, found.parameters) if group.name]
-    what = f"`{names[0]}`" if names else "its parameters"
-    return Report(
-        found.stray.site,
-        f"`{backward}` leaves gradients in {what}, and `{step}` adds them to its own",
-        (
-            Step(found.stray.site, f"gives {what} gradients, too"),
-            Step(found.own.site, with_time(following(trace, found.own.site, found.stray.site), "adds to them")),
-            Step(found.step.site, "uses the sum of both"),
-        ),
-        help=f"clear the gradients of {what} between the two backwards, or detach what the first one is not for",
-    )

@@ -52,14 +52,12 @@ def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:
         return
     attributes = [event for event in trace.of(Named) if isinstance(event.site.node, ast.Attribute)]
     kept = touched(trace).union(*(ways_of(trace, event) for event in attributes))
-    told: set[ast.AST] = set()
     for event in trace.of(Built):
         for tensor in event.operands:
             made = tensor.origin
             if tensor.operation != "parameter" or id(tensor) in kept or not isinstance(made, Site):
                 continue
-            if function_of(trace, made.node) is trace.entry and made.node not in told:
-                told.add(made.node)
+            if function_of(trace, made.node) is trace.entry:
                 yield Report(
                     made,
                     f"`{source.short(made)}` is never trained: each forward makes another one",

@@ -25,19 +25,16 @@ def loose(trace: Trace, source: Source) -> Iterator[Report]:
     Such a weight is a tensor that an initializer has filled, or one of random numbers with which what the layers of the
     module have computed is multiplied. Positions, frequencies and projections of inputs are constants.
     """
-    told: set[ast.AST] = set()
     for event in trace.of(Bound):
         owner = _class_of(trace, event)
         tensor = None if owner is None else event.tensor
-        if tensor is None or owner is None or tensor.is_parameter or event.site.node in told:
+        if tensor is None or owner is None or tensor.is_parameter:
             continue
         sources = leaves([tensor.node]) if tensor.node is not None else ()
         kept = in_modules(trace) | trace.once(_bound)
         if sources and all(each.operation.endswith("Parameter") and id(each) not in kept for each in sources):
-            told.add(event.site.node)
             yield _report(source, event, "what is computed from a parameter is none", "computed from a parameter")
         elif not sources and not tensor.flag and _is_weight(trace, tensor) and not _is_set_again(source, owner, event):
-            told.add(event.site.node)
             yield _report(source, event, "it is a plain tensor", "a tensor without a gradient")
 
 

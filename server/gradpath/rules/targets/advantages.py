@@ -5,18 +5,16 @@ A loss of its own trains the value function towards the rewards; through the pro
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterator, Mapping
 
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.gradient_flow import Effect, flow_of
 from gradpath.findings.graphs import built_of, leads_to, leaves, nodes_of, terms_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
-from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
-from gradpath.repairs import Repair, Way
+from gradpath.repairs import Way
+from gradpath.rules.targets.operands import detached
 from gradpath.support.fast_dataclasses import dataclass
 
 _REGRESSIONS = frozenset({"pow", "square", "abs", "mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss"}) | {
@@ -44,6 +42,26 @@ class Advantage:
     index: int
     regressed: Site
     ran: BackwardRan
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        at = self.site
+        made = self.tensor.node.site if self.tensor.node is not None else None
+        name = name_of(trace, source, self.tensor, at)
+        if not name and isinstance(made, Site):
+            name = source.short(made, limit=30)
+        steps = [Step(lifted(made, at), "depends on the value, with its graph")] if isinstance(made, Site) else []
+        return Report(
+            at,
+            f"`{name}` weighs another loss with a graph of the value that it was computed from",
+            (
+                *steps,
+                Step(at, "weighs another loss: pushes the value as well"),
+                Step(self.regressed, "fits the value to the data"),
+                Step(self.ran.site, "moves the value by it"),
+            ),
+            help=f"weigh by `{name}.detach()`: the value is trained by a loss of its own",
+            fixes=source.proposed(detached(source, self.site, self.index, Way.DETACH_WEIGHT)),
+        )
 
 
 def advantages(trace: Trace, trained: set[int]) -> Iterator[Advantage]:
@@ -146,33 +164,3 @@ def values(
             todo += [(edge, apart) for edge in live]
         elif apart:
             yield node
-
-
-def report_advantage(trace: Trace, source: Source, found: Advantage) -> Report:
-    """The report of such a product."""
-    at = found.site
-    made = found.tensor.node.site if found.tensor.node is not None else None
-    name = name_of(trace, source, found.tensor, at)
-    if not name and isinstance(made, Site):
-        name = source.short(made, limit=30)
-    steps = [Step(lifted(made, at), "depends on the value, with its graph")] if isinstance(made, Site) else []
-    return Report(
-        at,
-        f"`{name}` weighs another loss with a graph of the value that it was computed from",
-        (
-            *steps,
-            Step(at, "weighs another loss: pushes the value as well"),
-            Step(found.regressed, "fits the value to the data"),
-            Step(found.ran.site, "moves the value by it"),
-        ),
-        help=f"weigh by `{name}.detach()`: the value is trained by a loss of its own",
-        fixes=tuple(_fixes(source, found)),
-    )
-
-
-def _fixes(source: Source, found: Advantage) -> Iterator[Fix]:
-    node = found.site.node
-    if isinstance(node, ast.BinOp):
-        weight = (node.left, node.right)[found.index]
-        edit = edits.append(source.document(found.site), weight, ".detach()")
-        yield Fix.by(Repair(Way.DETACH_WEIGHT), Safety.UNSAFE, edit, preferred=True)

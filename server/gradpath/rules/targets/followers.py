@@ -26,6 +26,19 @@ class Follower:
     averaged: Site
     ran: BackwardRan
 
+    def report(self, trace: Trace, source: Source) -> Report:
+        text = source.short(self.site, limit=40)
+        return Report(
+            self.site,
+            f"`{text}` has a graph: the loss trains what is an average of another network",
+            (
+                Step(self.site, "computes with the average, and a graph"),
+                Step(self.ran.site, "gives both networks gradients"),
+                Step(lifted(self.averaged, self.averaged), "averages the other one's parameters"),
+            ),
+            help="compute it under `torch.no_grad()`, or freeze the average by `requires_grad_(False)`",
+        )
+
 
 def followers(trace: Trace) -> Iterator[Follower]:
     """The parameters that are mixed from those of another network and stepped by a loss of both."""
@@ -87,18 +100,3 @@ def _use(trace: Trace, ran: BackwardRan, parameter: Tensor) -> Site | None:
         if event.node in executed and any(edge.accumulates is parameter for edge in event.node.edges):
             return event.site
     return None
-
-
-def report_follower(source: Source, found: Follower) -> Report:
-    """The report of such a network, where the loss uses it."""
-    text = source.short(found.site, limit=40)
-    return Report(
-        found.site,
-        f"`{text}` has a graph: the loss trains what is an average of another network",
-        (
-            Step(found.site, "computes with the average, and a graph"),
-            Step(found.ran.site, "gives both networks gradients"),
-            Step(lifted(found.averaged, found.averaged), "averages the other one's parameters"),
-        ),
-        help="compute it under `torch.no_grad()`, or freeze the average by `requires_grad_(False)`",
-    )

@@ -10,14 +10,13 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
-from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.graphs import built_of, leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
-from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
-from gradpath.repairs import Repair, Way
+from gradpath.repairs import Way
 from gradpath.rules.targets.advantages import is_live, is_used, products, values
+from gradpath.rules.targets.operands import detached
 from gradpath.rules.terms.cancelled import cancelled
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -39,6 +38,27 @@ class Live:
     should: str
     because: Step
     ran: BackwardRan
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        made = self.tensor.node.site if self.tensor.node is not None else None
+        name = name_of(trace, source, self.tensor, self.site)
+        if not name and isinstance(made, Site):
+            name = source.short(made, limit=30)
+        at = lifted(self.site, made) if isinstance(made, Site) else self.site
+        return Report(
+            at,
+            f"`{name}` has a graph here: {self.should}",
+            (
+                *((Step(lifted(made, at), "comes with a graph"),) if isinstance(made, Site) else ()),
+                Step(at, "lets a gradient through to it"),
+                self.because,
+                Step(self.ran.site, "moves what it was computed from"),
+            ),
+            help=f"use `{name}.detach()` here",
+            fixes=source.proposed(detached(source, self.site, self.index, Way.DETACH_WEIGHT))
+            if at is self.site
+            else (),
+        )
 
 
 def live_factors(trace: Trace, trained: set[int]) -> Iterator[Live]:
@@ -209,32 +229,3 @@ def _taught(built: Mapping[Node, Built], ran: BackwardRan) -> Iterator[Node]:
         for tensor in given:
             if tensor.node is not None and sum(map(is_live, given)) == 1:
                 yield from _outputs(built, tensor)
-
-
-def report_live(trace: Trace, source: Source, found: Live) -> Report:
-    """The report of one of them, where it is used."""
-    made = found.tensor.node.site if found.tensor.node is not None else None
-    name = name_of(trace, source, found.tensor, found.site)
-    if not name and isinstance(made, Site):
-        name = source.short(made, limit=30)
-    at = lifted(found.site, made) if isinstance(made, Site) else found.site
-    return Report(
-        at,
-        f"`{name}` has a graph here: {found.should}",
-        (
-            *((Step(lifted(made, at), "comes with a graph"),) if isinstance(made, Site) else ()),
-            Step(at, "lets a gradient through to it"),
-            found.because,
-            Step(found.ran.site, "moves what it was computed from"),
-        ),
-        help=f"use `{name}.detach()` here",
-        fixes=source.proposed(_fixes(source, found)) if at is found.site else (),
-    )
-
-
-def _fixes(source: Source, found: Live) -> Iterator[Fix]:
-    node = found.site.node
-    given = [node.left, node.right] if isinstance(node, ast.BinOp) else node.args if isinstance(node, ast.Call) else []
-    if len(given) > found.index:
-        edit = edits.append(source.document(found.site), given[found.index], ".detach()")
-        yield Fix.by(Repair(Way.DETACH_WEIGHT), Safety.UNSAFE, edit, preferred=True)

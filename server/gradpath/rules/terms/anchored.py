@@ -26,6 +26,21 @@ class Anchored:
     kept: Site | None
     ran: BackwardRan
 
+    def report(self, trace: Trace, source: Source) -> Report:
+        at = self.site if self.site.path == self.ran.site.path else lifted(self.site, self.ran.site)
+        text = source.short(self.site, limit=40)
+        kept = () if self.kept is None else (Step(self.kept, "shares the memory of the parameter"),)
+        return Report(
+            at,
+            f"nothing learns from `{text}`: it compares a parameter with itself",
+            (
+                *kept,
+                Step(at, "zero on every run: what was kept of the parameter is no copy"),
+                Step(self.ran.site, "gives the parameter no gradient from it"),
+            ),
+            help="keep a copy: `p.detach().clone()` stays as it is when the parameter is updated",
+        )
+
 
 def anchored(trace: Trace, ran: BackwardRan) -> Iterator[Anchored]:
     """The distances of one backward that are zero however far a parameter has come.
@@ -70,20 +85,3 @@ def _is_measured(trace: Trace, event: Built) -> bool:
 def _kept(event: Built) -> Site | None:
     cuts = (each.cut for each in event.operands)
     return next((cut.site for cut in cuts if cut is not None and isinstance(cut.site, Site)), None)
-
-
-def report_anchored(source: Source, found: Anchored) -> Report:
-    """The report of such a distance."""
-    at = found.site if found.site.path == found.ran.site.path else lifted(found.site, found.ran.site)
-    text = source.short(found.site, limit=40)
-    kept = () if found.kept is None else (Step(found.kept, "shares the memory of the parameter"),)
-    return Report(
-        at,
-        f"nothing learns from `{text}`: it compares a parameter with itself",
-        (
-            *kept,
-            Step(at, "zero on every run: what was kept of the parameter is no copy"),
-            Step(found.ran.site, "gives the parameter no gradient from it"),
-        ),
-        help="keep a copy: `p.detach().clone()` stays as it is when the parameter is updated",
-    )

@@ -24,6 +24,21 @@ class Cancelled:
     other: Site
     ran: BackwardRan
 
+    def report(self, trace: Trace, source: Source) -> Report:
+        at = lifted(self.site, self.ran.site)
+        text = source.short(self.site, limit=40)
+        return Report(
+            at,
+            f"nothing learns from `{text}`: both sides are the same, and their gradients cancel",
+            (
+                Step(self.one, "one side"),
+                Step(self.other, "the other side: the same once more"),
+                Step(at, "the same value on every run"),
+                Step(self.ran.site, "runs backward through both: the gradients add up to zero"),
+            ),
+            help="compare with a value from before the update, or detach one side: `x - x.detach()` has a gradient",
+        )
+
 
 def cancelled(trace: Trace, ran: BackwardRan) -> Iterator[Cancelled]:
     """The differences of equal values that one backward has run through: an old probability that is the new one.
@@ -68,20 +83,3 @@ def _is_same(one: Built, other: Built) -> bool:
     alike = len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
     written = isinstance(one.site.node, ast.Call) and ast.dump(one.site.node) == ast.dump(other.site.node)
     return bool(first) and alike and written and same_activation(one.site, other.site)
-
-
-def report_cancelled(source: Source, found: Cancelled) -> Report:
-    """The report of such a difference."""
-    at = lifted(found.site, found.ran.site)
-    text = source.short(found.site, limit=40)
-    return Report(
-        at,
-        f"nothing learns from `{text}`: both sides are the same, and their gradients cancel",
-        (
-            Step(found.one, "one side"),
-            Step(found.other, "the other side: the same once more"),
-            Step(at, "the same value on every run"),
-            Step(found.ran.site, "runs backward through both: the gradients add up to zero"),
-        ),
-        help="compare with a value from before the update, or detach one side: `x - x.detach()` has a gradient",
-    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings import cuts
 from gradpath.findings.learning import Severed, ways_to
@@ -9,6 +11,7 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.rules.terms.summands import constants
 from gradpath.support.fast_dataclasses import dataclass
 
 LOSSES = ("loss", "Loss", "cross_entropy", "with_logits", "kl_div")
@@ -23,8 +26,34 @@ class ConstantCriterion:
     cause: cuts.Cause
     ran: BackwardRan
 
+    def report(self, trace: Trace, source: Source) -> Report:
+        assert self.cause.site is not None
+        made, at = (
+            each if each.path == self.ran.site.path else lifted(each, self.ran.site)
+            for each in (self.cause.site, self.site)
+        )
+        name = name_of(trace, source, self.cause.tensor, self.site)
+        return Report(
+            at,
+            f"`{source.short(at, limit=40)}` is a constant term of the loss: both sides were predicted without a graph",
+            (
+                Step(made, "predicts without a graph"),
+                Step(at, "compares it, and nothing that is to learn"),
+                Step(self.ran.site, "gives no network a gradient from this term"),
+            ),
+            help="compare the output of the network that is to learn" + (f" with `{name}`" if name else ""),
+        )
 
-def constant_criterion(trace: Trace, source: Source, ran: BackwardRan, term: Tensor) -> ConstantCriterion | None:
+
+def constant_criteria(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[ConstantCriterion]:
+    """The losses that the constant terms of one backward are multiples of, those that are subtracted left aside."""
+    for term, _, baseline in constants(trace, ran):
+        found = None if baseline else _criterion(trace, source, ran, term)
+        if found is not None:
+            yield found
+
+
+def _criterion(trace: Trace, source: Source, ran: BackwardRan, term: Tensor) -> ConstantCriterion | None:
     """The loss that a term without a graph is a multiple of, if gradients were on where it was computed.
 
     Neither side of it can learn. A loss with a plain target on one side may be one that is only to be shown.
@@ -48,23 +77,3 @@ def constant_criterion(trace: Trace, source: Source, ran: BackwardRan, term: Ten
             return None
         found.append(cause)
     return ConstantCriterion(site, found[0], ran)
-
-
-def report_constant(trace: Trace, source: Source, found: ConstantCriterion) -> Report:
-    """The report of such a loss."""
-    assert found.cause.site is not None
-    made, at = (
-        each if each.path == found.ran.site.path else lifted(each, found.ran.site)
-        for each in (found.cause.site, found.site)
-    )
-    name = name_of(trace, source, found.cause.tensor, found.site)
-    return Report(
-        at,
-        f"`{source.short(at, limit=40)}` is a constant term of the loss: both sides were predicted without a graph",
-        (
-            Step(made, "predicts without a graph"),
-            Step(at, "compares it, and nothing that is to learn"),
-            Step(found.ran.site, "gives no network a gradient from this term"),
-        ),
-        help="compare the output of the network that is to learn" + (f" with `{name}`" if name else ""),
-    )

@@ -56,16 +56,23 @@ def _without_weights(starts: list[Node]) -> set[Node]:
 def _gradient_of(operand: Tensor, asked: list[BackwardCall]) -> tuple[Tensor, BackwardCall] | None:
     """The gradient for inputs that an operand is computed from, and the call that gave it."""
     for each in (operand, *operand.ancestors()):
-        made = each.origin
-        if each.operation != "gradient" or each.requires_grad or not isinstance(made, Site):
-            continue
-        for call in asked:
-            site = call.site
-            same = isinstance(site, Site) and site.node is made.node and site.loops == made.loops
-            if same and not call.create_graph:
-                # Weights that an update has moved, as in MAML, are computed from weights.
-                of_inputs = call.targets is not None and not any(map(_is_weight, leaves(call.targets)))
-                return (each, call) if of_inputs else None
+        call = asked_for(each, asked) if each.operation == "gradient" and not each.requires_grad else None
+        if call is not None:
+            # Weights that an update has moved, as in MAML, are computed from weights.
+            of_inputs = call.targets is not None and not any(map(_is_weight, leaves(call.targets)))
+            return (each, call) if of_inputs else None
+    return None
+
+
+def asked_for(gradient: Tensor, asked: list[BackwardCall]) -> BackwardCall | None:
+    """The call of `autograd.grad` that gave a gradient, without a graph of its own."""
+    made = gradient.origin
+    if not isinstance(made, Site):
+        return None
+    for call in asked:
+        site = call.site
+        if isinstance(site, Site) and site.node is made.node and site.loops == made.loops and not call.create_graph:
+            return call
     return None
 
 

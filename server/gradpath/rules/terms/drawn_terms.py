@@ -5,24 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import REPARAMETRIZED, Tensor
-from gradpath.findings.graphs import leaves, nodes_of, terms_of
+from gradpath.findings.graphs import leaves, nodes_of
 from gradpath.findings.learning import Severed, ways_to
 from gradpath.findings.unreached import is_of_another_time
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
-from gradpath.support.fast_dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CutTerm:
-    """A cut that keeps a term of the loss, computed at `site`, from `parameters` that other terms train.
-
-    `place` is where the cut is reported.
-    """
-
-    severed: Severed
-    parameters: tuple[Tensor, ...]
-    site: Site
-    place: Site
+from gradpath.interpreter.trace import BackwardRan, Built, Trace
+from gradpath.rules.terms.cut_terms import CutTerm
+from gradpath.rules.terms.summands import terms
 
 
 def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
@@ -60,12 +48,3 @@ def _scored(trace: Trace) -> set[int]:
         for value in event.inputs.get("value", ())
         for tensor in (value, *value.ancestors())
     }
-
-
-def terms(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Site]]:
-    """The terms with a graph that the loss is a sum of, and where each was computed."""
-    zone = terms_of(nodes_of(ran.call.roots))
-    built = (event for event in trace.of(Built) if event.node in zone)
-    for tensor in (each for event in built for each in event.operands):
-        if tensor.node is not None and tensor.node not in zone and isinstance(tensor.node.site, Site):
-            yield tensor, tensor.node.site

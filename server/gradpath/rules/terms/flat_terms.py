@@ -9,7 +9,8 @@ from gradpath.findings.learning import ways_to
 from gradpath.findings.report import Source
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose
 from gradpath.interpreter.trace import BackwardRan, Trace
-from gradpath.rules.terms.drawn_terms import CutTerm, terms
+from gradpath.rules.terms.cut_terms import CutTerm
+from gradpath.rules.terms.summands import terms
 
 
 def flat_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[CutTerm]:

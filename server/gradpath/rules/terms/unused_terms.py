@@ -12,7 +12,8 @@ from gradpath.findings.report import Source
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose, places_of
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, GradientSet, Lent, Stepped, Trace
-from gradpath.rules.terms.drawn_terms import CutTerm, terms
+from gradpath.rules.terms.cut_terms import CutTerm
+from gradpath.rules.terms.summands import terms
 
 
 def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[CutTerm]:

@@ -1,0 +1,147 @@
+"""Bootstrapped targets, `r + gamma * q(s2)`, that are on the graph of the network that is trained towards them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gradpath.autograd.tensor import PRESUMED, Node, Tensor
+from gradpath.diagnostic import Advice
+from gradpath.findings.graphs import built_of, leads_to, leaves
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import lifted, name_of
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.repairs import Way
+from gradpath.rules.targets.operands import detached
+from gradpath.support.fast_dataclasses import dataclass
+
+_POWERS = frozenset({"torch.pow", "torch.square", "torch.abs"})
+"""Operations that make a loss of a difference."""
+
+_CHOOSING = frozenset(
+    f"torch.{name}"
+    for name in (
+        *("max", "amax", "min", "amin", "maximum", "minimum", "gather", "select", "index_select", "take_along_dim"),
+        *(
+            "squeeze",
+            "unsqueeze",
+            "view",
+            "reshape",
+            "flatten",
+            "clone",
+            "to",
+            "float",
+            "expand",
+            "stack",
+            "cat",
+            "sub",
+        ),
+    )
+) | {"index"}
+"""Operations that lead from the result of a network to a value of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A loss at `site` between a prediction and a target, both computed by one network; `index` of the target."""
+
+    site: Site
+    target: Tensor
+    later: Node
+    index: int
+    ran: BackwardRan
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        place = self.target.node.site if self.target.node is not None else None
+        at = lifted(place, self.site) if isinstance(place, Site) else self.site
+        name = name_of(trace, source, self.target, self.site) or source.short(at, limit=30)
+        steps = []
+        if isinstance(self.later.site, Site):
+            steps.append(Step(lifted(self.later.site, at), "what the network itself gives, with its graph"))
+        steps += [
+            Step(at, "the target depends on it"),
+            Step(self.site, "the same network is compared with it"),
+            Step(self.ran.site, "moves the target as well as the prediction"),
+        ]
+        return Report(
+            at,
+            f"the target `{name}` is computed with a graph of the network that is trained towards it",
+            tuple(steps),
+            help="detach the target, or compute it under `torch.no_grad()`",
+            alternatives=(Advice.optional("a residual-gradient method keeps the graph on purpose"),),
+            fixes=source.proposed(detached(source, self.site, self.index, Way.DETACH_TARGET)),
+        )
+
+
+def bootstrapped(trace: Trace, trained: set[int]) -> Iterator[Compared]:
+    """The losses that compare a network with a reward and a multiple of what it gives itself."""
+    built = built_of(trace)
+    powers = {edge for node in built if node.name in _POWERS for edge in node.edges}
+    for ran in trace.of(BackwardRan):
+        for node in ran.executed:
+            event = built.get(node)
+            sides = None if event is None else _sides(event, differs=node in powers, ends=node in ran.call.starts)
+            if event is None or sides is None:
+                continue
+            for index, (target, prediction) in enumerate((sides, sides[::-1])):
+                later = _result_in(built, target, prediction, trained)
+                if later is not None:
+                    yield Compared(event.site, target, later, index, ran)
+
+
+def _sides(event: Built, *, differs: bool, ends: bool) -> tuple[Tensor, Tensor] | None:
+    """The two tensors with graphs that a loss compares; of a difference, if a loss `differs` by it.
+
+    A loss that is not seen is known by the backward that it `ends` in.
+    """
+    if event.node.name == PRESUMED and ends:
+        handed = event.inputs.get("input", ())
+        return (handed[0], handed[1]) if len(handed) == 2 and all(each.node is not None for each in handed) else None
+    if event.node.name == "torch.sub" and not differs:
+        return None
+    names = ("input", "other") if event.node.name == "torch.sub" else ("input", "target")
+    given = [event.inputs.get(name, ()) for name in names]
+    if any(len(each) != 1 or each[0].node is None for each in given):
+        return None
+    return given[0][0], given[1][0]
+
+
+def _result_in(built: Mapping[Node, Built], target: Tensor, prediction: Tensor, trained: set[int]) -> Node | None:
+    """The result of the network that a target is a sum with, where the same network, called again, predicts."""
+    if target.node is None or prediction.node is None:
+        return None
+    own = _results(built, prediction.node, sums=False)
+    for later in _results(built, target.node, sums=True):
+        known = {id(leaf) for leaf in leaves([later])} & trained
+        for result in own:
+            apart = not leads_to(result, later) and not leads_to(later, result)
+            if apart and any(id(leaf) in known for leaf in leaves([result])):
+                return later
+    return None
+
+
+def _results(built: Mapping[Node, Built], start: Node, *, sums: bool) -> list[Node]:
+    """The results of networks that a value is chosen from; with `sums`, those that a multiple of is added to data."""
+    found: list[Node] = []
+    todo = [(start, False)]
+    seen: set[Node] = set()
+    while todo:
+        node, added = todo.pop()
+        if node in seen or node.is_open:
+            continue
+        seen.add(node)
+        name = node.name.replace("torch.Tensor.", "torch.")
+        live = [edge for edge in node.edges if not edge.is_open]
+        scales = name in ("torch.add", "torch.mul") and len(live) == 1 and node in built
+        if scales and sums:
+            todo.append((live[0], added or (name == "torch.add" and _adds_tensor(built[node]))))
+        elif name in _CHOOSING or (name == "torch.mul" and scales):
+            todo += [(edge, added) for edge in live]
+        elif added or not sums:
+            found.append(node)
+    return found
+
+
+def _adds_tensor(event: Built) -> bool:
+    """True if a sum adds a tensor that has no graph, such as the rewards."""
+    given = event.operands
+    return len(given) == 2

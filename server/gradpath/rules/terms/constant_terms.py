@@ -1,0 +1,281 @@
+"""Terms of a loss that are constants: what they came from was cut off on the way, and learns nothing from them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import BackwardCall, Node, Tensor
+from gradpath.diagnostic import Advice
+from gradpath.findings import cuts
+from gradpath.findings.graphs import leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
+from gradpath.findings.learning import ways_to
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import lifted, name_of, short_operation
+from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose
+from gradpath.fixes.term_fixes import undone
+from gradpath.interpreter.trace import BackwardRan, Mixed, Site, Stepped, Trace, iterations_between
+from gradpath.rules.terms.constant_criteria import LOSSES
+from gradpath.rules.terms.constant_gradients import asked_for, constant_gradients
+from gradpath.rules.terms.summands import SCALING, constants
+from gradpath.source.index import holds
+from gradpath.support.fast_dataclasses import dataclass
+
+_MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
+"""Operations that make a penalty of a gradient; a scaled one may be a step, as in first-order meta-learning."""
+
+_SWITCHED_OFF = frozenset({"no_grad", "inference_mode"})
+
+_VALUES_ALONE = _SWITCHED_OFF | {"not differentiable"}
+"""Cuts after which one number, such as a count, has nothing in a loss that anything could learn from."""
+
+_DISTANCES = frozenset(
+    {"norm", "vector_norm", "pow", "square", "abs", "cosine_similarity", "pairwise_distance", "cdist"}
+)
+"""Operations that compute a loss by hand: what is cut off before them was meant for the loss alone."""
+
+_COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term without a graph: where it was cut, from which tensor, where it is added, and the backward.
+
+    `measured` says that what is cut off was measured by a loss, of which nothing is left. `value` is the term itself.
+    """
+
+    cause: cuts.Cause
+    source: Tensor
+    added: Site
+    ran: BackwardRan
+    measured: bool = False
+    value: Tensor | None = None
+
+    @property
+    def site(self) -> Site:
+        """Where the graph ends."""
+        assert self.cause.site is not None
+        return self.cause.site
+
+    @property
+    def made(self) -> tuple[Site, ...]:
+        """Where the term was computed, which a path that leaves it out of the loss does not come to."""
+        origin = None if self.value is None else self.value.origin
+        return (origin,) if isinstance(origin, Site) else ()
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        site = self.site
+        if self.cause.how in _SWITCHED_OFF:
+            return self._blind(trace, source)
+        cut = source.short(site, limit=40)
+        name = name_of(trace, source, self.source, site) or ""
+        what = (
+            f"`{name}`" if name.strip("_") and len(name) <= 24 and self.cause.how != "gradient" else "what it came from"
+        )
+        added = lifted(self.added, self.ran.site)
+        steps = [Step(site, "takes the value and leaves the graph")]
+        if self.added.node is not site.node:
+            steps.append(Step(added, "adds a constant to the loss"))
+        alone = self.source.node is not None and not self.measured
+        outcome = f"{what} gets no gradient" if alone else f"{what} learns nothing from it"
+        steps.append(Step(self.ran.site, f"gives {what} no gradient" + ("" if alone else " from it")))
+        return Report(
+            site,
+            f"`{cut}` makes a constant of a term of the loss: {outcome}",
+            tuple(steps),
+            help=_help(self, what if name else "the tensor"),
+            through=self.made,
+            alternatives=(Advice.optional("a term that is not to be trained is better left out of the loss"),),
+            fixes=source.proposed(undone(trace, source, self.cause, self.ran.site, self.added)),
+        )
+
+    def _blind(self, trace: Trace, source: Source) -> Report:
+        """The report of a loss of a prediction that was made while gradients were off."""
+        at = lifted(self.site, self.ran.site)
+        return Report(
+            at,
+            f"a term of the loss is a constant: {cuts.verdict(trace, source, self.cause, at)}",
+            (
+                Step(at, "predicts without a graph"),
+                Step(lifted(self.added, self.ran.site), "adds a constant to the loss"),
+                Step(self.ran.site, "gives the network no gradient from it"),
+            ),
+            help="let the network predict with gradients on where its prediction is to be trained",
+            alternatives=(Advice.optional("a term that is not to be trained is better left out of the loss"),),
+            fixes=source.proposed(undone(trace, source, self.cause, self.ran.site, self.added)),
+        )
+
+
+def constant_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Term]:
+    """The terms of one backward that are constants by a slip."""
+    asked = [event.call for event in trace.of(BackwardRan) if not event.call.accumulates]
+    for term in _terms(trace, source, ran, asked):
+        if term.cause.site is not None and _is_lost(trace, term):
+            yield term
+
+
+def _terms(
+    trace: Trace,
+    source: Source,
+    ran: BackwardRan,
+    asked: list[BackwardCall],
+) -> Iterator[Term]:
+    zone = terms_of(nodes_of(ran.call.roots))
+    graph = reach(nodes_of(ran.call.roots))
+    for tensor, event, baseline in constants(trace, ran):
+        operands = event.operands
+        unlearned = _unlearned(trace, source, ran, tensor, event.site)
+        if unlearned is not None and not (baseline and unlearned.cause.how in _VALUES_ALONE):
+            yield unlearned
+            continue
+        for each in (tensor, *tensor.ancestors()):
+            cut = each.cut
+            if cut is not None and cut.source is not None and isinstance(cut.site, Site):
+                beside = any(cut.source is other for other in operands)  # `w - w.detach()` has a gradient.
+                weight = cut.source.node is None
+                if weight and not _is_lost_weight(trace, tensor, each, ran):
+                    continue
+                if _is_apart(cut.source, graph) and not beside and not is_carried(each):
+                    yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran, weight, tensor)
+                break
+            call = asked_for(each, asked) if _is_penalty(tensor, each) else None
+            if call is not None:
+                yield Term(cuts.cause_of_tensor(each), call.roots[0], event.site, ran)
+                break
+    for found in constant_gradients(trace, ran):
+        yield Term(cuts.cause_of_tensor(found.gradient), found.call.roots[0], found.added, ran, measured=True)
+    for number in trace.of(Mixed):
+        if number.operator not in ("add", "sub"):
+            continue
+        result, read = number.tensor, number.read
+        origin = _before_detach(read.tensor)
+        if result is None or result.node not in zone or origin.node is None or origin.is_open:
+            continue
+        if iterations_between(read.site.loops, ran.site.loops) is not None:
+            continue  # A number of the iteration before, whose graph is gone.
+        apart = origin.node not in graph
+        if moves_any(origin.node) and (apart or (read.how == "numpy" and number.operator == "add")):
+            cause = cuts.Cause(read.how, read.site, origin, read.how)
+            yield Term(cause, origin, number.site, ran, measured=not apart)
+
+
+def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, added: Site) -> Term | None:
+    """A term that depends on what the same backward trains, by its values alone.
+
+    It is a loss of nothing but what was cut off, or one number that was computed while gradients were off.
+    """
+    if value.one_element is False:
+        return None
+    for parameter, ways in ways_to(trace, value, ran, picked=True):
+        if not ways.sure or not ways.cuts:
+            continue
+        slips = [each for each in ways.cuts if not is_on_purpose(trace, source, each)]
+        if not slips or any(map(is_of_another_time, ways.cuts)):
+            continue
+        cause = slips[0].cause
+        off = cause.how in (*_VALUES_ALONE, *_COPIES) and _unscaled(value).one_element is True
+        if off or (cause.how in ("detach", "data", *_SWITCHED_OFF) and _is_measured(value)):
+            cut = cause.tensor.cut
+            kept = parameter if cut is None or cut.source is None else cut.source
+            return Term(cause, kept, added, ran, measured=True, value=value)
+    return None
+
+
+def _is_measured(value: Tensor) -> bool:
+    """True if a loss, or a distance, was computed on the way to a value since it was cut off."""
+    todo, seen = [value], set[int]()
+    while todo:
+        each = todo.pop()
+        if id(each) not in seen and each.cut is None:
+            seen.add(id(each))
+            if each.operation.endswith(LOSSES) or short_operation(each.operation) in _DISTANCES:
+                return True
+            todo.extend(each.maker)
+    return False
+
+
+def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
+    """True if a term is one number that was computed from a gradient without a graph, and not the gradient itself."""
+    if gradient.operation != "gradient" or gradient.requires_grad or _unscaled(term).one_element is not True:
+        return False
+    made = [each.operation for each in (term, *term.ancestors())]
+    return any(each.endswith(LOSSES) or short_operation(each) in _MEASURES for each in made)
+
+
+def _unscaled(term: Tensor) -> Tensor:
+    """A term before a setting scaled it, of which nothing is known, not even that it is one number."""
+    while term.one_element is None and short_operation(term.operation) in SCALING:
+        computed = [each for each in term.maker if each.operation]
+        if len(computed) != 1:
+            break
+        term = computed[0]
+    return term
+
+
+def _is_apart(source: Tensor, graph: dict[Node, None]) -> bool:
+    """True if a cut keeps the loss from all that it could learn through `source`.
+
+    The values of a weight, too, are a slip; but one of a single element may be a multiplier, constant on purpose.
+    """
+    if source.node is None:
+        return source.is_parameter and source.flag and source.one_element is not True
+    return source.node not in graph and not source.is_open and moves_any(source.node)
+
+
+def _before_detach(tensor: Tensor) -> Tensor:
+    """The tensor itself, or what it was detached from, as in `aux.detach().item()`."""
+    if tensor.node is not None:
+        return tensor
+    cut = next((each.cut for each in (tensor, *tensor.ancestors()) if each.cut), None)
+    if cut is None or cut.source is None or short_operation(cut.how) not in ("detach", "data"):
+        return tensor
+    return cut.source
+
+
+def _is_lost(trace: Trace, term: Term) -> bool:
+    """True if the cut is a slip: a copy by value, or one that leaves parameters of an optimizer without a gradient."""
+    if term.cause.how in _COPIES or term.measured:
+        return True
+    if term.cause.how == "gradient":
+        steps = trace.of(Stepped)
+        stepped = {id(tensor.storage) for event in steps for tensor in event.parameters}
+        if steps and not stepped and term.source.node is not None:  # Of whose parameters nothing is seen.
+            return not set(leaves([term.source.node])).isdisjoint(reached_leaves(term.ran))
+        saved = (each for node in reach(nodes_of([term.source])) for each in node.saved)
+        return any(id(each.storage) in stepped for each in saved)
+    if term.cause.how not in ("detach", "data") or not isinstance(trace.entry, ast.Module):
+        return False
+    trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
+    runs = trace.of(BackwardRan)
+    reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
+    upstream = {id(leaf) for leaf in leaves(nodes_of([term.source]))}
+    return bool((upstream & trained) - reached)
+
+
+def _is_lost_weight(trace: Trace, term: Tensor, value: Tensor, ran: BackwardRan) -> bool:
+    """True if a term takes a weight that is to learn by its value; where steps are of unseen parameters, it may be.
+
+    A value that was taken before the loop or the call that learns is a fixed point that the weight is compared with.
+    """
+    cut = value.cut
+    if cut is None or not isinstance(cut.site, Site) or not holds(trace.entry, cut.site.frames()[-1].node):
+        return False
+    around = ran.site.loops
+    if around and all(number != around[-1][0] for number, _ in cut.site.loops):
+        return False
+    if cuts.cause_of_tensor(value).how not in ("detach", "data"):
+        return False
+    steps = trace.of(Stepped)
+    if any(cut.source is each for step in steps for each in step.parameters):
+        return True
+    return _is_measured(term) and any(not step.known for step in steps)
+
+
+def _help(term: Term, what: str) -> str:
+    if term.cause.how == "gradient":
+        return "pass `create_graph=True`, so that the gradient can itself be back-propagated"
+    if term.cause.how == "not differentiable":
+        return cuts.way_out(term.cause)
+    if term.cause.how == "numpy":
+        return f"compute the term with torch, from {what} itself: NumPy leaves no graph"
+    return f"add {what} itself, and take its value only for what is printed"

@@ -1,0 +1,71 @@
+"""What a loss is a sum of: terms with a graph, and constants."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.findings.graphs import built_of, is_sum, nodes_of, terms_of
+from gradpath.findings.stories import short_operation
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+
+SCALING = ("mul", "div")
+
+_SHIFTING = ("add", "sub", "rsub")
+
+
+def terms(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Site]]:
+    """The terms with a graph that the loss is a sum of, and where each was computed."""
+    zone = terms_of(nodes_of(ran.call.roots))
+    built = (event for event in trace.of(Built) if event.node in zone)
+    for tensor in (each for event in built for each in event.operands):
+        if tensor.node is not None and tensor.node not in zone and isinstance(tensor.node.site, Site):
+            yield tensor, tensor.node.site
+
+
+def constants(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Built, bool]]:
+    """The terms of a loss without a graph, where each is added, and whether it is subtracted, as a baseline is."""
+    built = built_of(trace)
+    for node in terms_of(nodes_of(ran.call.roots)):
+        event = built.get(node)
+        if event is None or not is_sum(node):
+            continue
+        subtracted = event.inputs.get("other", ()) if "sub" in short_operation(node.name) else ()
+        for operand in event.operands:
+            term = _without_factor(trace, operand)
+            if not term.requires_grad and not _is_nothing(term):
+                yield term, event, any(operand is each for each in subtracted)
+
+
+def _without_factor(trace: Trace, term: Tensor) -> Tensor:
+    """A term before something scaled it of which nothing is known, and which does nothing but scale: a setting."""
+    while term.requires_grad and term.node is not None and short_operation(term.node.name) in SCALING:
+        rest = [each for each in term.maker if not _is_setting(trace, each)]
+        if len(rest) != 1 or len(term.maker) != 2:
+            break
+        term = rest[0]
+    return term
+
+
+def _is_nothing(term: Tensor) -> bool:
+    """True if a term is written as zero times something: nothing of it was meant to be learnt."""
+    match term.origin:
+        case Site(node=ast.BinOp(op=ast.Mult(), left=left, right=right)):
+            return any(isinstance(each, ast.Constant) and each.value == 0 for each in (left, right))
+    return False
+
+
+def _is_setting(trace: Trace, factor: Tensor) -> bool:
+    """True if nothing is known of a factor that only scales: an unknown value, or `1 - alpha` of a parameter."""
+    if not (factor.is_open and _scales(trace, factor)):
+        return False
+    if short_operation(factor.operation) not in _SHIFTING:
+        return not factor.maker
+    return all(isinstance(each.origin, Site) and isinstance(each.origin.node, ast.FunctionDef) for each in factor.maker)
+
+
+def _scales(trace: Trace, factor: Tensor) -> bool:
+    """True if all that a path does with a tensor is to multiply by it."""
+    uses = [each for each in trace.of(Built) if any(factor is one for one in each.operands)]
+    return all(short_operation(each.node.name) in SCALING for each in uses)

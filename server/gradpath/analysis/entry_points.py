@@ -27,21 +27,10 @@ from gradpath.source.nodes import Definition, last_name, nodes, noted, statement
 from gradpath.source.parse import Parsed
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
+from gradpath.support.words import words
 
-_MEANT_TO_WRITE = frozenset(
-    {
-        "clamp",
-        "clamp_max",
-        "clamp_min",
-        "detach",
-        "index_fill",
-        "masked_fill",
-        "permute",
-        "reshape",
-        "squeeze",
-        "transpose",
-        "unsqueeze",
-    }
+_MEANT_TO_WRITE = words(
+    """clamp clamp_max clamp_min detach index_fill masked_fill permute reshape squeeze transpose unsqueeze"""
 )
 """Methods that do not change their tensor, so that they have no effect as a statement."""
 

@@ -7,13 +7,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gradpath.source.index import contents
 from gradpath.source.nodes import Definition, nodes, noted
+from gradpath.support.words import words
 
 Defined = Mapping[str, Sequence[Definition]]
 """The functions and methods of a file by their names."""
 
-PARTING = frozenset(
-    {"chunk", "dsplit", "hsplit", "split", "split_with_sizes", "tensor_split", "unbind", "unsafe_chunk", "vsplit"}
-)
+PARTING = words("chunk dsplit hsplit split split_with_sizes tensor_split unbind unsafe_chunk vsplit")
 """Methods, and functions, that give several views of one tensor."""
 
 _WEIGHTS = frozenset({"bias", "weight"})

@@ -13,6 +13,7 @@ from gradpath.autograd.layout import Order
 from gradpath.autograd.provenance import OPEN, of_any
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Node, Tensor
 from gradpath.support.fast_dataclasses import replace
+from gradpath.support.words import words
 
 if TYPE_CHECKING:
     from gradpath.autograd.behaviour import Behaviour
@@ -29,21 +30,9 @@ Graphs = tuple[Graph, ...]
 _HANDED_ON = frozenset({"add", "add_", "sub", "sub_", "clone", "contiguous", "as_strided"})
 """Operations whose gradient is the incoming one itself (for `sub` that of the first operand)."""
 
-_VIEWED = frozenset(
-    {
-        "view",
-        "view_as",
-        "reshape",
-        "reshape_as",
-        "flatten",
-        "ravel",
-        "unflatten",
-        "unsqueeze",
-        "squeeze",
-        "cat",
-        "stack",
-    }
-    | {"t", "transpose", "permute", "swapaxes", "swapdims", "movedim", "T", "mT"}
+_VIEWED = words(
+    """view view_as reshape reshape_as flatten ravel unflatten unsqueeze squeeze cat stack t transpose permute swapaxes
+    swapdims movedim T mT"""
 )
 """Operations whose gradient is a view of the incoming one."""
 

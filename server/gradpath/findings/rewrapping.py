@@ -9,6 +9,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import leaves, nodes_of, reach, reached_leaves, terms_of
 from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Stepped, Trace
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.words import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,9 @@ def _is_made(loss: Tensor) -> bool:
 
 _LINEAR = frozenset(
     f"torch.{name}"
-    for name in (
-        *("sum", "mean", "neg", "add", "sub", "mul", "div", "rsub"),
-        *("squeeze", "unsqueeze", "view", "reshape", "flatten", "to", "float", "double", "cuda", "clone", "select"),
-        *("cat", "stack"),
+    for name in words(
+        """sum mean neg add sub mul div rsub squeeze unsqueeze view reshape flatten to float double cuda clone select
+        cat stack"""
     )
 )
 """Operations between the parts of a loss and the backward."""

@@ -9,30 +9,19 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.findings.stories import lifted, same_activation, short_operation
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Mutated, Site, Trace
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.words import words
 
-_ACTIVATIONS = frozenset(
-    {"relu", "relu_", "relu6", "leaky_relu", "leaky_relu_", "elu", "elu_", "hardtanh", "hardtanh_", "silu", "mish"}
-    | {"celu", "celu_", "selu", "selu_", "hardswish", "rrelu", "rrelu_", "threshold_", "gelu"}
+_ACTIVATIONS = words(
+    """relu relu_ relu6 leaky_relu leaky_relu_ elu elu_ hardtanh hardtanh_ silu mish celu celu_ selu selu_ hardswish
+    rrelu rrelu_ threshold_ gelu"""
 )
 
-_NEVER_NEGATIVE = frozenset(
-    {"relu", "relu_", "relu6", "sigmoid", "softmax", "softplus", "exp", "abs", "square", "norm"}
-)
+_NEVER_NEGATIVE = words("relu relu_ relu6 sigmoid softmax softplus exp abs square norm")
 
-_KEEPING_SIGNS = frozenset(
-    {
-        "dropout",
-        "dropout2d",
-        "maxpool1d",
-        "maxpool2d",
-        "maxpool3d",
-        "max_pool1d",
-        "max_pool2d",
-        "avgpool2d",
-        "avg_pool2d",
-    }
-    | {"adaptiveavgpool2d", "adaptive_avg_pool2d", "flatten", "view", "reshape", "permute", "transpose", "contiguous"}
-    | {"upsample", "interpolate", "clone", "getitem", "unsqueeze", "squeeze", "expand", "to"}
+_KEEPING_SIGNS = words(
+    """dropout dropout2d maxpool1d maxpool2d maxpool3d max_pool1d max_pool2d avgpool2d avg_pool2d adaptiveavgpool2d
+    adaptive_avg_pool2d flatten view reshape permute transpose contiguous upsample interpolate clone getitem
+    unsqueeze squeeze expand to"""
 )
 
 _TOGETHER = frozenset({"add", "cat", "stack", "mul"})
@@ -134,19 +123,9 @@ def _may_be_negative(tensor: Tensor) -> bool:
     return False
 
 
-_SIGNED = frozenset(
-    {
-        "linear",
-        "conv1d",
-        "conv2d",
-        "conv3d",
-        "convtranspose2d",
-        "batchnorm1d",
-        "batchnorm2d",
-        "batchnorm3d",
-        "layernorm",
-    }
-    | {"groupnorm", "instancenorm2d", "batch_norm", "layer_norm", "group_norm", "matmul", "addmm", "bmm", "randn"}
+_SIGNED = words(
+    """linear conv1d conv2d conv3d convtranspose2d batchnorm1d batchnorm2d batchnorm3d layernorm groupnorm
+    instancenorm2d batch_norm layer_norm group_norm matmul addmm bmm randn"""
 )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 
 from gradpath.source.nodes import BLOCKS, Noted, last_name, nodes, noted
 from gradpath.support.lazy_regex import regex
+from gradpath.support.words import words
 
 
 def leaves(statements: Sequence[ast.stmt]) -> bool:
@@ -185,31 +186,7 @@ def _read(parts: Sequence[ast.AST]) -> Counter[str]:
     return found
 
 
-_PRINTING = frozenset(
-    [
-        "print",
-        "info",
-        "debug",
-        "warning",
-        "warn",
-        "error",
-        "log",
-        "add_scalar",
-        "add_scalars",
-        "add_image",
-        "add_histogram",
-        "set_description",
-        "set_postfix",
-        "write",
-        "flush",
-        "save",
-        "makedirs",
-        "mkdir",
-        "exit",
-        "add_argument",
-        "savefig",
-        "plot",
-        "close",
-        "show",
-    ]
+_PRINTING = words(
+    """print info debug warning warn error log add_scalar add_scalars add_image add_histogram set_description
+    set_postfix write flush save makedirs mkdir exit add_argument savefig plot close show"""
 )

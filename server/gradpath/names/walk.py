@@ -13,34 +13,12 @@ from pathlib import Path
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.gitignore import Pattern, pattern_of, verdict
 from gradpath.support.reading import CONFIGURATION, read_text
+from gradpath.support.words import words
 
 SUFFIXES = (".py", ".ipynb")
-SKIPPED_FOLDERS = frozenset(
-    {
-        "__pycache__",
-        "__pypackages__",
-        "_build",
-        "bower_components",
-        "buck-out",
-        "build",
-        "dist",
-        "node_modules",
-        "site-packages",
-        "venv",
-        ".bzr",
-        ".direnv",
-        ".eggs",
-        ".git",
-        ".hg",
-        ".ipynb_checkpoints",
-        ".mypy_cache",
-        ".nox",
-        ".pytest_cache",
-        ".ruff_cache",
-        ".svn",
-        ".tox",
-        ".venv",
-    }
+SKIPPED_FOLDERS = words(
+    """__pycache__ __pypackages__ _build bower_components buck-out build dist node_modules site-packages venv .bzr
+    .direnv .eggs .git .hg .ipynb_checkpoints .mypy_cache .nox .pytest_cache .ruff_cache .svn .tox .venv"""
 )
 
 Excludes = Callable[[Path], "tuple[Path, Sequence[str]]"]

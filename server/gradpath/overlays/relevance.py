@@ -13,22 +13,10 @@ from functools import cache
 from gradpath.overlays.registry import called_methods, libraries
 from gradpath.source.nodes import nodes, noted
 from gradpath.support.lazy_regex import regex
+from gradpath.support.words import words
 
 _IMPORT = regex(r"[ \t]*(?:from|import)[ \t]")
-_TELLING = frozenset(
-    {
-        "backward",
-        "detach",
-        "detach_",
-        "grad",
-        "item",
-        "parameters",
-        "requires_grad",
-        "requires_grad_",
-        "step",
-        "zero_grad",
-    }
-)
+_TELLING = words("backward detach detach_ grad item parameters requires_grad requires_grad_ step zero_grad")
 _KEEPING = frozenset({"append", "data", "extend"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 

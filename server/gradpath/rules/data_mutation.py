@@ -17,11 +17,12 @@ from gradpath.fixes.out_of_place import NO_COUNTERPART, augmented, write_text
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.words import words
 
-_READS_ANEW = frozenset(
-    """mul div mm bmm matmul pow log sin cos gelu silu mse_loss bilinear Bilinear
-    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d layer_norm group_norm
-    Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LayerNorm GroupNorm""".split()  # noqa: SIM905 - a table of words.
+_READS_ANEW = words(
+    """mul div mm bmm matmul pow log sin cos gelu silu mse_loss bilinear Bilinear conv1d conv2d conv3d conv_transpose1d
+    conv_transpose2d conv_transpose3d layer_norm group_norm Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
+    ConvTranspose3d LayerNorm GroupNorm"""
 )
 """Operations that save an input itself, and so meet what was exchanged; others save a view or a copy of it.
 

@@ -13,78 +13,16 @@ from gradpath.interpreter.trace import Discarded, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, names_of
 from gradpath.source.nodes import last_name
+from gradpath.support.words import words
 
-METHODS = frozenset(
-    {
-        "abs",
-        "add",
-        "clamp",
-        "clamp_max",
-        "clamp_min",
-        "clip",
-        "clone",
-        "contiguous",
-        "cpu",
-        "cuda",
-        "detach",
-        "div",
-        "exp",
-        "fill",
-        "flatten",
-        "flip",
-        "float",
-        "half",
-        "index_add",
-        "index_copy",
-        "index_fill",
-        "long",
-        "masked_fill",
-        "masked_scatter",
-        "mean",
-        "mul",
-        "neg",
-        "permute",
-        "relu",
-        "reshape",
-        "round",
-        "scatter",
-        "scatter_add",
-        "sigmoid",
-        "squeeze",
-        "sub",
-        "sum",
-        "swapaxes",
-        "t",
-        "tanh",
-        "to",
-        "transpose",
-        "tril",
-        "triu",
-        "unsqueeze",
-        "view",
-    }
+METHODS = words(
+    """abs add clamp clamp_max clamp_min clip clone contiguous cpu cuda detach div exp fill flatten flip float half
+    index_add index_copy index_fill long masked_fill masked_scatter mean mul neg permute relu reshape round scatter
+    scatter_add sigmoid squeeze sub sum swapaxes t tanh to transpose tril triu unsqueeze view"""
 )
 """Methods whose names read as if they changed their tensor, and which leave it as it is."""
 
-_NOT_IN_PLACE = frozenset(
-    {
-        "clone",
-        "contiguous",
-        "cpu",
-        "cuda",
-        "flatten",
-        "flip",
-        "float",
-        "half",
-        "long",
-        "mean",
-        "permute",
-        "reshape",
-        "sum",
-        "to",
-        "view",
-    }
-)
+_NOT_IN_PLACE = words("clone contiguous cpu cuda flatten flip float half long mean permute reshape sum to view")
 """Methods among them that have no in-place variant."""
 
 _MOVES = frozenset({"cpu", "cuda", "to"})

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from gradpath.source.positions import line_starts
 from gradpath.support.lazy_regex import regex
+from gradpath.support.words import words
 
 
 class Lines:
@@ -59,9 +60,7 @@ class LogicalLine(NamedTuple):
     torn: bool = False
 
 
-HEADERS = frozenset(
-    {"if", "elif", "else", "for", "while", "try", "except", "finally", "with", "def", "class", "match", "case", "@"}
-)
+HEADERS = words("if elif else for while try except finally with def class match case @")
 """The first words of logical lines that open a block; `match` and `case` may be names as well."""
 
 _BLANK = regex(r"(?:[ \t\f]*(?:\\?|#[^\n]*)\n)*(?:[ \t\f]*(?:#[^\n]*)?\Z)?")
@@ -101,9 +100,7 @@ _STATEMENT = regex(
     re.VERBOSE,
 )
 _PERHAPS_STATEMENT = regex(r"([ \t\f]*)(?!(?:and|or|in|is|else)\b)[^\W\d]")
-_OPERATORS = frozenset(
-    {"and", "or", "not", "in", "is", "if", "else", "for", "lambda", "await", "async", "yield", "from", "as"}
-)
+_OPERATORS = words("and or not in is if else for lambda await async yield from as")
 _LAST_WORD = regex(r"\w+\Z")
 _NEXT_WORD = regex(r"""[ \t\f]*(?:([^\W\d]\w*)(?!["'\w])|\w*["'])""")
 _HEADER_END = regex(r"[ \t\f]*[)\]}].*:\Z")

@@ -6,26 +6,11 @@ The masked text has the length and the lines of the cell, so that every position
 from __future__ import annotations
 
 from gradpath.support.lazy_regex import regex
+from gradpath.support.words import words
 
-CODE_MAGICS = frozenset(
-    {
-        "capture",
-        "debug",
-        "filprofile",
-        "heat",
-        "ipytest",
-        "lprun",
-        "memit",
-        "mprun",
-        "notify",
-        "prun",
-        "pyinstrument",
-        "scalene",
-        "snakeviz",
-        "time",
-        "timeit",
-        "wandb",
-    }
+CODE_MAGICS = words(
+    """capture debug filprofile heat ipytest lprun memit mprun notify prun pyinstrument scalene snakeviz time timeit
+    wandb"""
 )
 """Cell magics whose body runs as Python among the names of the notebook."""
 

@@ -11,6 +11,7 @@ from gradpath.interpreter.values import Arguments, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.optim import clip
+from gradpath.support.words import words
 
 _METHODS = {
     "prepare": engines.prepared,
@@ -32,19 +33,9 @@ _METHODS = {
         engines.block,
     ),
     **dict.fromkeys(
-        (
-            "print",
-            "log",
-            "init_trackers",
-            "end_training",
-            "wait_for_everyone",
-            "unscale_gradients",
-            "save",
-            "save_state",
-            "load_state",
-            "save_model",
-            "register_for_checkpointing",
-            "free_memory",
+        words(
+            """print log init_trackers end_training wait_for_everyone unscale_gradients save save_state load_state
+            save_model register_for_checkpointing free_memory"""
         ),
         engines.nothing,
     ),

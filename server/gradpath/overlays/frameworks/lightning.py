@@ -25,6 +25,7 @@ from gradpath.overlays.namespace import Names
 from gradpath.overlays.registry import Caller
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance
 from gradpath.overlays.torch.optim import OptimizerInstance, clip
+from gradpath.support.words import words
 
 
 class LightningInstance(ModuleInstance):
@@ -175,12 +176,9 @@ _MODULE = LightningClass("LightningModule", [MODULE])
 
 NAMES: Names = {
     **dict.fromkeys(
-        (
-            "lightning.LightningModule",
-            "lightning.pytorch.LightningModule",
-            "lightning.pytorch.core.LightningModule",
-            "pytorch_lightning.LightningModule",
-            "pytorch_lightning.core.LightningModule",
+        words(
+            """lightning.LightningModule lightning.pytorch.LightningModule lightning.pytorch.core.LightningModule
+            pytorch_lightning.LightningModule pytorch_lightning.core.LightningModule"""
         ),
         _MODULE,
     ),

@@ -9,21 +9,9 @@ from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed.unknowns import unknown_call
 from gradpath.overlays.torch.operations import tensors_in
 from gradpath.overlays.torch.tensor_methods import refuse_numpy
+from gradpath.support.words import words
 
-CONVERSIONS = (
-    "array",
-    "asarray",
-    "mean",
-    "sum",
-    "std",
-    "var",
-    "median",
-    "max",
-    "min",
-    "stack",
-    "concatenate",
-    "average",
-)
+CONVERSIONS = words("array asarray mean sum std var median max min stack concatenate average")
 
 
 _REFUSING = """

@@ -34,6 +34,7 @@ from gradpath.overlays.presumed.presumed_tensors import presume_tensor
 from gradpath.overlays.torch import module_hooks
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
+from gradpath.support.words import words
 
 
 def deep_copy(machine: Machine, value: Value, seen: dict[int, Value] | None = None) -> Value:
@@ -370,24 +371,7 @@ NAMES: Names = {
     "typing.cast": lambda machine, arguments: arguments.get(1, "val", None),
     "typing.Generic": Class("Generic"),
     "typing.Protocol": Class("Protocol"),
-    **{
-        f"math.{name}": _math(name)
-        for name in (
-            "sqrt",
-            "log",
-            "exp",
-            "floor",
-            "ceil",
-            "cos",
-            "sin",
-            "pow",
-            "log2",
-            "log10",
-            "prod",
-            "fabs",
-            "tanh",
-        )
-    },
+    **{f"math.{name}": _math(name) for name in words("sqrt log exp floor ceil cos sin pow log2 log10 prod fabs tanh")},
     "math.pi": math.pi,
     "math.inf": math.inf,
 }

@@ -8,6 +8,7 @@ from gradpath.interpreter.iteration import gone_through, iterate
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Value
 from gradpath.overlays.namespace import Names
+from gradpath.support.words import words
 
 
 class ProgressBar(Object):
@@ -41,9 +42,9 @@ class ProgressBar(Object):
         return machine.unknown("progress", ("attr", machine.id_of(self), name), (), data=True)
 
 
-_SHOWING = frozenset(
+_SHOWING = words(
     """clear close display moveto refresh reset set_description set_description_str set_postfix set_postfix_str unpause
-    update write""".split()  # noqa: SIM905 - a table of words.
+    update write"""
 )
 """Methods that show something, and give nothing."""
 

@@ -13,6 +13,7 @@ from gradpath.overlays.presumed.roles import ENGINE, role_of
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.lazy_regex import regex
+from gradpath.support.words import words
 
 
 def is_engine(value: Unknown) -> bool:
@@ -70,9 +71,9 @@ _COMPUTING = regex(
 )
 _CHANGING = regex(r"backward|clear|closure|drop|fit|grad|learn|optim|reset|train|zero", re.I)
 
-HARMLESS = frozenset(
+HARMLESS = words(
     """accumulate autocast clip_grad_norm_ clip_grad_value_ clip_gradients log no_backward_sync no_sync save save_model
-    save_state unscale_ unscale_gradients""".split()  # noqa: SIM905 - a table of words.
+    save_state unscale_ unscale_gradients"""
 )
 """Methods of engines and scalers that leave gradients where they are, whatever they are handed."""
 

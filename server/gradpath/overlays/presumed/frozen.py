@@ -26,13 +26,14 @@ from gradpath.overlays.torch.nn import DRAWN
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.nodes import nodes, noted
 from gradpath.support.lazy_regex import regex
+from gradpath.support.words import words
 
 _FROZEN = "frozen model"
 _WHOLLY = "wholly frozen model"
 
-_HARMLESS = frozenset(
-    """apply children cuda eval float modules named_children named_modules named_parameters parameters
-    requires_grad_ state_dict to train zero_grad""".split()  # noqa: SIM905
+_HARMLESS = words(
+    """apply children cuda eval float modules named_children named_modules named_parameters parameters requires_grad_
+    state_dict to train zero_grad"""
 )
 """Methods of modules that thaw nothing."""
 

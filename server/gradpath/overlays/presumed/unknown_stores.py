@@ -19,6 +19,7 @@ from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch import state_dicts
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 from gradpath.source.nodes import nodes, noted
+from gradpath.support.words import words
 
 
 def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
@@ -144,7 +145,7 @@ def _written_tensors(body: ast.AST) -> frozenset[str]:
     return frozenset(written & asked)
 
 
-_OF_TENSORS = frozenset(
-    "clone cpu cuda device dim dtype mean new_zeros permute reshape shape size sum to transpose unsqueeze view".split()  # noqa: SIM905
+_OF_TENSORS = words(
+    """clone cpu cuda device dim dtype mean new_zeros permute reshape shape size sum to transpose unsqueeze view"""
 )
 """Attributes of tensors that lists and dicts lack."""

@@ -28,16 +28,15 @@ from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
+from gradpath.support.words import words
 
-_MODULES = frozenset(
+_MODULES = words(
     """buffers children eval get_submodule modules named_buffers named_children named_modules named_parameters
-    parameters register_forward_hook register_forward_pre_hook register_full_backward_hook""".split()  # noqa: SIM905
+    parameters register_forward_hook register_forward_pre_hook register_full_backward_hook"""
 )
 """Methods that only modules have."""
 
-_WRAPPERS = frozenset(
-    "AveragedModel DDP DataParallel DistributedDataParallel FSDP FullyShardedDataParallel".split()  # noqa: SIM905
-)
+_WRAPPERS = words("AveragedModel DDP DataParallel DistributedDataParallel FSDP FullyShardedDataParallel")
 """Constructors and functions whose first argument is a module."""
 
 _TYPES = {"Module": "model", "DataLoader": "loader", "Optimizer": "optimizer"}

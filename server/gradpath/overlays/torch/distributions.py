@@ -14,44 +14,13 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, N
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.operations import tensors_in
 from gradpath.overlays.torch.tensor_value import wrap
+from gradpath.support.words import words
 
-CLASSES = (
-    "Bernoulli",
-    "Beta",
-    "Binomial",
-    "Categorical",
-    "Cauchy",
-    "Chi2",
-    "ContinuousBernoulli",
-    "Dirichlet",
-    "Exponential",
-    "FisherSnedecor",
-    "Gamma",
-    "Geometric",
-    "Gumbel",
-    "HalfCauchy",
-    "HalfNormal",
-    "InverseGamma",
-    "Kumaraswamy",
-    "LKJCholesky",
-    "Laplace",
-    "LogNormal",
-    "LogisticNormal",
-    "LowRankMultivariateNormal",
-    "MultivariateNormal",
-    "Multinomial",
-    "NegativeBinomial",
-    "Normal",
-    "OneHotCategorical",
-    "Pareto",
-    "Poisson",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-    "StudentT",
-    "Uniform",
-    "VonMises",
-    "Weibull",
-    "Wishart",
+CLASSES = words(
+    """Bernoulli Beta Binomial Categorical Cauchy Chi2 ContinuousBernoulli Dirichlet Exponential FisherSnedecor Gamma
+    Geometric Gumbel HalfCauchy HalfNormal InverseGamma Kumaraswamy LKJCholesky Laplace LogNormal LogisticNormal
+    LowRankMultivariateNormal MultivariateNormal Multinomial NegativeBinomial Normal OneHotCategorical Pareto
+    Poisson RelaxedBernoulli RelaxedOneHotCategorical StudentT Uniform VonMises Weibull Wishart"""
 )
 
 LOCATED = frozenset({"Normal", "Laplace", "MultivariateNormal"})

@@ -6,22 +6,11 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, NativeFunction, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.support.words import words
 
-FUNCTIONS = (
-    "uniform",
-    "normal",
-    "trunc_normal",
-    "constant",
-    "ones",
-    "zeros",
-    "eye",
-    "dirac",
-    "xavier_uniform",
-    "xavier_normal",
-    "kaiming_uniform",
-    "kaiming_normal",
-    "orthogonal",
-    "sparse",
+FUNCTIONS = words(
+    """uniform normal trunc_normal constant ones zeros eye dirac xavier_uniform xavier_normal kaiming_uniform
+    kaiming_normal orthogonal sparse"""
 )
 
 

@@ -24,23 +24,10 @@ from gradpath.overlays.presumed.presumed_tensors import is_made_leaf
 from gradpath.overlays.torch.nn import clear_gradients, note_optimizer
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 from gradpath.overlays.torch.used_up import go_through
+from gradpath.support.words import words
 
-CLASSES = (
-    "SGD",
-    "Adam",
-    "AdamW",
-    "Adamax",
-    "NAdam",
-    "RAdam",
-    "RMSprop",
-    "Rprop",
-    "Adagrad",
-    "Adadelta",
-    "ASGD",
-    "SparseAdam",
-    "Adafactor",
-    "Muon",
-    "LBFGS",
+CLASSES = words(
+    """SGD Adam AdamW Adamax NAdam RAdam RMSprop Rprop Adagrad Adadelta ASGD SparseAdam Adafactor Muon LBFGS"""
 )
 
 

@@ -8,6 +8,7 @@ from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance
 from gradpath.overlays.torch.optim import clip_module
+from gradpath.support.words import words
 
 
 class Wrapper(ModuleClass):
@@ -44,10 +45,8 @@ def call_wrapped(machine: Machine, arguments: Arguments) -> Value:
 
 NAMES: Names = {
     name: Wrapper(name.rpartition(".")[2], [MODULE])
-    for name in (
-        "torch.nn.DataParallel",
-        "torch.nn.parallel.DataParallel",
-        "torch.distributed.fsdp.FullyShardedDataParallel",
-        "apex.parallel.DistributedDataParallel",
+    for name in words(
+        """torch.nn.DataParallel torch.nn.parallel.DataParallel torch.distributed.fsdp.FullyShardedDataParallel
+        apex.parallel.DistributedDataParallel"""
     )
 }

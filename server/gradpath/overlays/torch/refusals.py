@@ -9,6 +9,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.origins import Computed, Made
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue
+from gradpath.support.words import words
 
 _TAKE_NUMBERS = """
 add addmm addmv addr bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bucketize div divide
@@ -75,9 +76,7 @@ def refused_number(op: Op, bound: Mapping[str, Value], operands: Collection[str]
     return None
 
 
-_FROM_ANOTHER = frozenset(
-    "index_add_ index_copy_ index_put_ index_reduce_ put_ scatter_ scatter_add_ scatter_reduce_".split()  # noqa: SIM905
-)
+_FROM_ANOTHER = words("index_add_ index_copy_ index_put_ index_reduce_ put_ scatter_ scatter_add_ scatter_reduce_")
 """Methods that write some elements of a tensor, and read others: not out of the same memory."""
 
 

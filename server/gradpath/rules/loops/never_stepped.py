@@ -29,6 +29,7 @@ from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, head_of, inside, methods_called, variables
 from gradpath.source.nodes import noted, statements
 from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.words import words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -254,9 +255,9 @@ def _reads_gradients(statement: ast.AST) -> bool:
     return any(each.attr != "grad" or id(each) not in called for each in attributes)  # `autograd.grad(...)` is none.
 
 
-_READING = frozenset(
-    {"grad", "register_hook", "register_post_accumulate_grad_hook", "register_full_backward_hook"}
-    | {"register_backward_hook", "register_full_backward_pre_hook"}
+_READING = words(
+    """grad register_hook register_post_accumulate_grad_hook register_full_backward_hook register_backward_hook
+    register_full_backward_pre_hook"""
 )
 
 

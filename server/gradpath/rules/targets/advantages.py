@@ -16,19 +16,17 @@ from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.operands import detached
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.words import words
 
-_REGRESSIONS = frozenset({"pow", "square", "abs", "mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss"}) | {
-    "MSELoss",
-    "SmoothL1Loss",
-    "HuberLoss",
-    "L1Loss",
-}
+_REGRESSIONS = words(
+    """pow square abs mse_loss smooth_l1_loss huber_loss l1_loss MSELoss SmoothL1Loss HuberLoss L1Loss"""
+)
 _DIFFERENCES = frozenset({"sub", "rsub", "sub_"})
 _CLIPPING = frozenset({"minimum", "maximum", "min", "max", "clamp", "where"})
 """What takes the smaller of two products, as PPO does."""
-_ASSEMBLING = frozenset(
+_ASSEMBLING = words(
     """add add_ cat clone contiguous CopySlices expand flatten float gather index index_select mul neg permute reshape
-    select slice squeeze stack sub sub_ rsub to transpose unsqueeze view""".split()  # noqa: SIM905
+    select slice squeeze stack sub sub_ rsub to transpose unsqueeze view"""
 )
 """What puts an advantage together from values and data, beside a division."""
 

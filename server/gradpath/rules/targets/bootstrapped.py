@@ -13,28 +13,16 @@ from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.operands import detached
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.words import words
 
 _POWERS = frozenset({"torch.pow", "torch.square", "torch.abs"})
 """Operations that make a loss of a difference."""
 
 _CHOOSING = frozenset(
     f"torch.{name}"
-    for name in (
-        *("max", "amax", "min", "amin", "maximum", "minimum", "gather", "select", "index_select", "take_along_dim"),
-        *(
-            "squeeze",
-            "unsqueeze",
-            "view",
-            "reshape",
-            "flatten",
-            "clone",
-            "to",
-            "float",
-            "expand",
-            "stack",
-            "cat",
-            "sub",
-        ),
+    for name in words(
+        """max amax min amin maximum minimum gather select index_select take_along_dim squeeze unsqueeze view reshape
+        flatten clone to float expand stack cat sub"""
     )
 ) | {"index"}
 """Operations that lead from the result of a network to a value of it."""

@@ -20,6 +20,7 @@ from gradpath.rules.terms.constant_gradients import asked_for, constant_gradient
 from gradpath.rules.terms.summands import SCALING, constants
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.words import words
 
 _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
 """Operations that make a penalty of a gradient; a scaled one may be a step, as in first-order meta-learning."""
@@ -29,9 +30,7 @@ _SWITCHED_OFF = frozenset({"no_grad", "inference_mode"})
 _VALUES_ALONE = _SWITCHED_OFF | {"not differentiable"}
 """Cuts after which one number, such as a count, has nothing in a loss that anything could learn from."""
 
-_DISTANCES = frozenset(
-    {"norm", "vector_norm", "pow", "square", "abs", "cosine_similarity", "pairwise_distance", "cdist"}
-)
+_DISTANCES = words("norm vector_norm pow square abs cosine_similarity pairwise_distance cdist")
 """Operations that compute a loss by hand: what is cut off before them was meant for the loss alone."""
 
 _COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})

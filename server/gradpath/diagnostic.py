@@ -156,7 +156,6 @@ class Reason(str, Enum):
 
     CHOICE = "it depends on what the program is meant to do"
     DESIGN = "it is a matter of how the program is laid out"
-    UNSEEN = "the code that it is about is not seen"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ _STEPS = frozenset({"torch.round", "torch.floor", "torch.ceil", "torch.trunc", "
 
 def is_step_function(node: Node) -> bool:
     """True if the derivative of an operation is zero everywhere: its backward runs and hands on nothing but zeros."""
-    return node.name.replace("torch.Tensor.", "torch.").rstrip("_") in _STEPS
+    return node.function in _STEPS
 
 
 def onward(autograd: Autograd, node: Node, incoming: tuple[Node, ...]) -> Graphs:

@@ -187,6 +187,11 @@ class Node:
         """True if it may as well not be there: nothing is reported of it."""
         return self.provenance is OPEN
 
+    @property
+    def function(self) -> str:
+        """The function that its operation is in: `torch.add` for `torch.Tensor.add_` as well."""
+        return self.name.replace("torch.Tensor.", "torch.").rstrip("_")
+
 
 class Tensor:
     """A shadow of `torch.Tensor`.

@@ -158,7 +158,7 @@ def terms_of(starts: Iterable[Node]) -> dict[Node, None]:
     zone: dict[Node, None] = {}
     while todo:
         node = todo.pop()
-        name = _plain_name(node)
+        name = node.function
         if node not in zone and (name in _SUMS or (name in _SCALINGS and len(_known(node.edges)) < 2)):
             zone[node] = None
             todo.extend(node.edges)
@@ -172,13 +172,9 @@ def _known(edges: Iterable[Node]) -> list[Node]:
 
 def is_sum(node: Node) -> bool:
     """True if an operation puts the terms of a loss together, in place or not."""
-    return _plain_name(node) in _SUMS
+    return node.function in _SUMS
 
 
 def is_scaling(node: Node) -> bool:
     """True if an operation gives a multiple or a mean of a value, if it is given no other one."""
-    return _plain_name(node) in _SCALINGS
-
-
-def _plain_name(node: Node) -> str:
-    return node.name.replace("torch.Tensor.", "torch.").rstrip("_")
+    return node.function in _SCALINGS

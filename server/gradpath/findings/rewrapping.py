@@ -69,7 +69,7 @@ def _made_losses(event: BackwardRan) -> list[Tensor]:
         return [event.call.roots[0]]
     below = reach(nodes_of(event.call.roots))
     leaves = [node.accumulates for node in below if node.accumulates is not None]
-    linear = all(node.name.replace("torch.Tensor.", "torch.") in _LINEAR for node in below if node.accumulates is None)
+    linear = all(node.function in _LINEAR for node in below if node.accumulates is None)
     places = {leaf.origin.node for leaf in leaves if isinstance(leaf.origin, Site) and leaf.operation in _REBUILT}
     return leaves if linear and len(places) == 1 and all(leaf.operation in _REBUILT for leaf in leaves) else []
 

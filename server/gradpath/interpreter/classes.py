@@ -79,15 +79,6 @@ def innermost(value: Value) -> Function | None:
     return None
 
 
-def note_field(machine: Machine, name: str) -> None:
-    """Remember an annotated name without a value in a class body, which `dataclass` asks for."""
-    scope = machine.frame.scope
-    if scope.transparent:
-        fields = scope.variables.setdefault("__fields__", List([]))
-        if isinstance(fields, List):
-            fields.items.append(name)
-
-
 def instantiate(machine: Machine, cls: Class, arguments: Arguments) -> Value:
     """Make an instance of a class."""
     maker = cls.find("__new__")

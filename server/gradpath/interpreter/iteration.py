@@ -186,14 +186,14 @@ DEEPEST = 50
 """Iterators over iterators over iterators that are followed."""
 
 
-def sequence(machine: Machine, value: Value, limit: int = ITEMS) -> list[Value] | None:
+def sequence(machine: Machine, value: Value) -> list[Value] | None:
     """All items of `value`; None where their number is not known."""
     value = gone_through(value)
     if isinstance(value, Unknown):
         return None
     if not isinstance(value, (Object, tuple, range, str, bytes)):
         raise machine.error("TypeError", f"'{type(value).__name__}' object is not iterable", value)
-    items, is_whole = _drawn(machine, value, limit + 1)
+    items, is_whole = _drawn(machine, value, ITEMS + 1)
     return items if is_whole else None
 
 

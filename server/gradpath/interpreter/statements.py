@@ -187,8 +187,6 @@ def _annotated(machine: Machine, node: ast.AnnAssign) -> Signal:
         value = evaluate(machine, node.value)
         machine.node = node
         assign(machine, node.target, value)
-    elif isinstance(node.target, ast.Name):
-        classes.note_field(machine, node.target.id)
     return None
 
 

@@ -117,7 +117,7 @@ def _results(built: Mapping[Node, Built], start: Node, *, sums: bool) -> list[No
         if node in seen or node.is_open:
             continue
         seen.add(node)
-        name = node.name.replace("torch.Tensor.", "torch.")
+        name = node.function
         live = [edge for edge in node.edges if not edge.is_open]
         scales = name in ("torch.add", "torch.mul") and len(live) == 1 and node in built
         if scales and sums:

@@ -12,7 +12,7 @@ from gradpath.findings.stories import lifted, same_activation
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.support.fast_dataclasses import dataclass
 
-_COMPARING = frozenset({"torch.sub", "torch.div", "torch.Tensor.sub", "torch.Tensor.div"})
+_COMPARING = frozenset({"torch.sub", "torch.div"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ def cancelled(trace: Trace, ran: BackwardRan) -> Iterator[Cancelled]:
     """
     built = built_of(trace)
     for node in ran.executed:
-        event = built.get(node) if node.name in _COMPARING else None
+        event = built.get(node) if node.function in _COMPARING else None
         sides = None if event is None else _equal_sides(built, event)
         if event is not None and sides is not None:
             again = (

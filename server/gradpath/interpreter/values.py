@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.bounds import is_light
@@ -341,6 +341,9 @@ class Class(Object):
     __slots__ = ("bases", "members", "meta", "mro", "name", "node", "open")
     kind_name = "type"
 
+    instances: ClassVar[type[Instance] | None] = None
+    """The kind of the instances of a library's class, and of its subclasses, where it has its own."""
+
     def __init__(self, name: str, bases: Sequence[Class] = (), members: dict[str, Value] | None = None) -> None:
         self.name = name
         self.bases = tuple(bases)
@@ -393,19 +396,16 @@ class Class(Object):
         return machine.instantiate(self, arguments)
 
     def create(self, machine: Machine) -> Instance:
-        """A bare instance, before `__init__`; library classes give their own kind."""
-        for base in self.mro[1:]:
-            made = base.create_for(machine, self)
-            if made is not None:
-                return made
-        return Instance(self)
+        """A bare instance, before `__init__`."""
+        made = (base.create_for(machine, self) for base in self.mro)
+        return next((each for each in made if each is not None), None) or Instance(self)
 
     def subclassed(self, machine: Machine, subclass: Class) -> None:
         """The program has defined a subclass."""
 
     def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
-        """The bare instance of a subclass of a library's class, or None where a plain one will do."""
-        return None
+        """The bare instance of a class that is or extends this one, None where a plain one will do."""
+        return None if self.instances is None else self.instances(subclass)
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         return machine.unknown("type expression", None, (), data=True) if operator == "or" else NotImplemented

@@ -19,7 +19,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, NativeFunction, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.registry import Caller
@@ -67,11 +67,7 @@ class LightningClass(ModuleClass, Caller):
 
     calls = frozenset({"training_step"})
 
-    def create(self, machine: Machine) -> Instance:
-        return LightningInstance(self)
-
-    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
-        return LightningInstance(subclass)
+    instances = LightningInstance
 
     def enter(self, machine: Machine, entered: Entered) -> Value:
         """A `training_step` is entered as the trainer runs it."""

@@ -218,11 +218,7 @@ class RecordClass(Class):
 
     __slots__ = ()
 
-    def create(self, machine: Machine) -> Instance:
-        return RecordInstance(self)
-
-    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
-        return RecordInstance(subclass)
+    instances = RecordInstance
 
     def subclassed(self, machine: Machine, subclass: Class) -> None:
         """`class Batch(NamedTuple)`: the annotated names are its fields."""

@@ -17,7 +17,7 @@ from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.ownership import Wrapped
 from gradpath.interpreter.trace import BackwardRan, Event
-from gradpath.interpreter.values import Arguments, Class, Instance, NativeFunction, Value
+from gradpath.interpreter.values import Arguments, Class, NativeFunction, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.nn import MODULE, ModuleInstance
 from gradpath.overlays.torch.parallel import Wrapper, call_wrapped
@@ -112,11 +112,7 @@ class DistributedClass(Wrapper):
 
     __slots__ = ()
 
-    def create(self, machine: Machine) -> Instance:
-        return DistributedInstance(self)
-
-    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
-        return DistributedInstance(subclass)
+    instances = DistributedInstance
 
     def native_member(self, name: str) -> Value:
         match name:

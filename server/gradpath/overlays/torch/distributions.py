@@ -72,11 +72,7 @@ class DistributionClass(Class):
 
     __slots__ = ()
 
-    def create(self, machine: Machine) -> Instance:
-        return DistributionInstance(self)
-
-    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
-        return DistributionInstance(subclass)
+    instances = DistributionInstance
 
     def native_member(self, name: str) -> Value:
         return NativeFunction(f"{self.name}.__init__", _initialise) if name == "__init__" else UNDEFINED

@@ -14,7 +14,7 @@ from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.trace import Applied
-from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import targets
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance, as_part, note_attached
@@ -174,34 +174,12 @@ def _incomplete(machine: Machine, module: ModuleInstance, arguments: Arguments, 
 # Containers
 
 
-class ContainerClass(ModuleClass):
-    """`Sequential`, `ModuleList`, `ModuleDict`, `ParameterList`, `ParameterDict`: submodules by number or name."""
-
-    __slots__ = ()
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name, [MODULE])
-
-    def create(self, machine: Machine) -> ContainerInstance:
-        return ContainerInstance(self)
-
-    def create_for(self, machine: Machine, subclass: object) -> ContainerInstance:
-        return ContainerInstance(subclass)  # type: ignore[arg-type]
-
-    def native_member(self, name: str) -> Value:
-        if name == "__init__":
-            return NativeFunction(f"{self.name}.__init__", _fill)
-        if name == "forward" and self.name == "Sequential":
-            return NativeFunction("Sequential.forward", _chain)
-        return UNDEFINED
-
-
 class ContainerInstance(ModuleInstance):
     """A container module; its items are the attributes named by `keys`, in order."""
 
     __slots__ = ("keys", "open")
 
-    def __init__(self, cls: ModuleClass) -> None:
+    def __init__(self, cls: Class) -> None:
         super().__init__(cls)
         self.keys: list[str] = []
         self.open = False
@@ -249,7 +227,7 @@ class ContainerInstance(ModuleInstance):
         if isinstance(key, int) and -len(self.keys) <= key < len(self.keys):
             return self.attributes[self.keys[key]]
         if isinstance(key, slice):
-            made = ContainerInstance(self.cls)  # type: ignore[arg-type]
+            made = ContainerInstance(self.cls)
             for each in self.keys[key]:
                 made.put(machine, str(len(made.keys)), self.attributes[each])
             return made
@@ -277,6 +255,24 @@ class ContainerInstance(ModuleInstance):
         if method is not None:
             return NativeFunction(name, lambda m, a: method(m, self, a))
         return super().native_attribute(machine, name)
+
+
+class ContainerClass(ModuleClass):
+    """`Sequential`, `ModuleList`, `ModuleDict`, `ParameterList`, `ParameterDict`: submodules by number or name."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, [MODULE])
+
+    instances = ContainerInstance
+
+    def native_member(self, name: str) -> Value:
+        if name == "__init__":
+            return NativeFunction(f"{self.name}.__init__", _fill)
+        if name == "forward" and self.name == "Sequential":
+            return NativeFunction("Sequential.forward", _chain)
+        return UNDEFINED
 
 
 def _as_parameter(value: Value) -> Value:

@@ -202,11 +202,7 @@ class ModuleClass(Class):
 
     __slots__ = ()
 
-    def create(self, machine: Machine) -> Instance:
-        return ModuleInstance(self)
-
-    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
-        return ModuleInstance(subclass)
+    instances = ModuleInstance
 
     def native_member(self, name: str) -> Value:
         if name == "__init__":

@@ -88,11 +88,7 @@ class OptimizerClass(Class):
 
     __slots__ = ()
 
-    def create(self, machine: Machine) -> Instance:
-        return OptimizerInstance(self)
-
-    def create_for(self, machine: Machine, subclass: Class) -> Instance | None:
-        return OptimizerInstance(subclass)
+    instances = OptimizerInstance
 
     def native_member(self, name: str) -> Value:
         if name == "__init__":

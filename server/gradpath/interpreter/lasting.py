@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute
+from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.trace import Cleared, Stepped, Trace
 from gradpath.interpreter.values import Function, Instance, Object, Value
@@ -115,7 +116,7 @@ def _holds(machine: Machine, value: Value, seen: set[int], todo: list[Instance |
         if isinstance(each, Instance):
             todo.append(each)
         else:
-            inside += each if isinstance(each, tuple) else each.parts()
+            inside += parts_of(each)
     return found
 
 

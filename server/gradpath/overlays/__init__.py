@@ -15,6 +15,7 @@ from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Library, Made
+from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Cleared, Held, Kept, Named
 from gradpath.interpreter.values import (
@@ -202,7 +203,7 @@ class Overlays:
                 node = value.tensor.node
                 return node is not None and (since == 0 or node.freed_by is None)
             case tuple() | List() | Dict():
-                parts = value if isinstance(value, tuple) else value.parts()
+                parts = parts_of(value)
                 return any(self.holds_graph(each, since=since) for each in parts)
             case _:
                 return False
@@ -273,7 +274,7 @@ class Overlays:
                     value.tensor.tensor.label = name
                 return value
             case tuple() | List() | Dict():
-                parts = value if isinstance(value, tuple) else value.parts()
+                parts = parts_of(value)
                 tensors = tuple(part.tensor for part in parts if isinstance(part, TensorValue))
                 for tensor in tensors:
                     tensor.label = tensor.label or name

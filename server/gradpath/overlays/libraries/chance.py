@@ -10,6 +10,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.origins import Computed, Made, Origin
+from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.namespace import Fields, Names
 from gradpath.overlays.torch.tensor_value import TensorValue
@@ -73,7 +74,7 @@ def _has_graph(value: Value, depth: int) -> bool:
         case Unknown():
             return value.kind is not Kind.PLAIN
         case tuple() | Container() | Fields() | Instance():
-            parts = value if isinstance(value, tuple) else value.parts()
+            parts = parts_of(value)
             return depth == 0 or any(_has_graph(part, depth - 1) for part in parts)
         case _:
             return False
@@ -97,7 +98,7 @@ def _is_spent(value: Value, depth: int) -> bool:
         case Unknown():
             return _is_spent(value.tensor, depth)
         case tuple() | Container() | Fields() | Instance():
-            parts = value if isinstance(value, tuple) else value.parts()
+            parts = parts_of(value)
             return depth > 0 and any(_is_spent(part, depth - 1) for part in parts)
         case _:
             return False

@@ -11,6 +11,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Value
 from gradpath.overlays.presumed import weights
@@ -84,7 +85,7 @@ def _leading(value: Value, depth: int = 3) -> Iterator[Tensor | None]:
             if any(isinstance(each, ast.Attribute) and each.attr == "backward" for each in nodes(value.node)):
                 yield None
         case tuple() | List() | Dict():
-            for each in value if isinstance(value, tuple) else value.parts():
+            for each in parts_of(value):
                 yield from _leading(each, depth - 1) if depth > 0 else [None]
         case Instance() | BoundMethod() | Iteration():
             yield None

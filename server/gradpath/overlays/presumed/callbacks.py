@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from gradpath.interpreter.iteration import Container
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Function, Instance, Value
 from gradpath.source.nodes import nodes, noted
 
@@ -45,7 +46,7 @@ def _objects(value: Value, depth: int = 3) -> Iterator[Instance]:
     if type(value) is Instance:
         yield value
     elif depth > 0 and isinstance(value, (tuple, Container)):
-        for part in value if isinstance(value, tuple) else value.parts():
+        for part in parts_of(value):
             yield from _objects(part, depth - 1)
 
 

@@ -7,6 +7,7 @@ from itertools import islice
 from gradpath.autograd.tensor import Cut, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, is_array
 
@@ -40,7 +41,7 @@ def _computed_outside(data: Value) -> tuple[str, Tensor | None]:
             case TensorNumber() if _is_trained(value.tensor):
                 return how or value.how, value.tensor
             case tuple() | List():
-                todo[:0] = value if isinstance(value, tuple) else value.parts()
+                todo[:0] = parts_of(value)
             case Unknown():
                 how = how or ("numpy" if is_array(value) else "")
                 todo[:0] = value.sources

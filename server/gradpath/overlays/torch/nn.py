@@ -14,6 +14,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.mappings import Namespace as Attributes
 from gradpath.interpreter.origins import Call
 from gradpath.interpreter.ownership import Attached, Overlooked
+from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.trace import Cleared, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
@@ -230,7 +231,7 @@ def parameters_in(value: Value, depth: int = 3) -> list[Tensor]:
         case TensorValue():
             return [value.tensor] if value.tensor.is_parameter and value.tensor.flag else []
         case tuple() | List() | Dict() if depth and is_slender(value):
-            parts = value if isinstance(value, tuple) else value.parts()
+            parts = parts_of(value)
             return [tensor for part in parts for tensor in parameters_in(part, depth - 1)]
         case _:
             return []
@@ -277,7 +278,7 @@ def note_overlooked(machine: Machine, module: ModuleInstance) -> None:
         if missed and key not in machine.remembered:
             machine.remembered[key] = True
             kind = "tuple" if isinstance(container, tuple) else container.type_name()
-            parts = container if isinstance(container, tuple) else container.parts()
+            parts = parts_of(container)
             bare = any(isinstance(each, TensorValue) for each in parts)
             machine.emit(Overlooked(kind, bare, missed, found, site))
 

@@ -10,12 +10,13 @@ from gradpath.findings import cuts
 from gradpath.findings.estimates import Estimate, estimate_with
 from gradpath.findings.gradient_flow import is_harmless, is_whole, optimizer_name
 from gradpath.findings.graphs import moved_leaves
-from gradpath.findings.learning import Learner, Severed, has_strangers, learners, ways_of
+from gradpath.findings.learning import Learner, has_strangers, learners
 from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source
 from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import Definition, ancestry
+from gradpath.findings.ways import Severed, ways_of
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import (
     BackwardRan,

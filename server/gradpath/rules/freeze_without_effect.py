@@ -8,10 +8,11 @@ from functools import partial
 from itertools import dropwhile
 
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.findings.learning import learners, ways_in
+from gradpath.findings.learning import learners
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import statement_of
+from gradpath.findings.ways import ways_in
 from gradpath.fixes import edits
 from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.trace import BackwardRan, Flagged, Stepped, Trace

@@ -14,7 +14,8 @@ from gradpath.findings.syntax import function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Bound, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules.loops.accumulating import growing, is_number
+from gradpath.rules.loops.accumulating import growing
+from gradpath.rules.loops.kept_graphs import is_number
 from gradpath.rules.loops.outliving import Growing
 from gradpath.rules.loops.totals import is_join, reads_total
 from gradpath.source.index import contents, holds, methods_called, names_in

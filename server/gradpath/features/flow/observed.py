@@ -12,12 +12,13 @@ from gradpath.features.flow import Arrival, Cell, Reason, Use, Why
 from gradpath.findings import cuts
 from gradpath.findings.gradient_flow import is_harmless, is_whole, updated_by_hand
 from gradpath.findings.graphs import moved_leaves, reached_leaves
-from gradpath.findings.learning import Severed, Ways, learners, ways_in
+from gradpath.findings.learning import learners
 from gradpath.findings.parameters import containers, holders
 from gradpath.findings.report import Source
 from gradpath.findings.stories import bindings, name_of, target_of
 from gradpath.findings.syntax import statement_of
 from gradpath.findings.unreached import Place, places_of
+from gradpath.findings.ways import Severed, Ways, ways_in
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import (
     BackwardRan,

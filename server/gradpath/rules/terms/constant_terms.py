@@ -9,10 +9,10 @@ from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.diagnostic import Advice
 from gradpath.findings import cuts
 from gradpath.findings.graphs import leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
-from gradpath.findings.learning import ways_to
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
 from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose
+from gradpath.findings.ways import ways_to
 from gradpath.fixes.term_fixes import undone
 from gradpath.interpreter.trace import BackwardRan, Mixed, Site, Stepped, Trace, iterations_between
 from gradpath.rules.terms.constant_criteria import LOSSES

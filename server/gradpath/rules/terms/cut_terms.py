@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings import cuts
-from gradpath.findings.learning import Severed
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
+from gradpath.findings.ways import Severed
 from gradpath.fixes.term_fixes import undone
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.support.fast_dataclasses import dataclass

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import REPARAMETRIZED, Tensor
 from gradpath.findings.graphs import leaves, nodes_of
-from gradpath.findings.learning import Severed, ways_to
 from gradpath.findings.unreached import is_of_another_time
+from gradpath.findings.ways import Severed, ways_to
 from gradpath.interpreter.trace import BackwardRan, Built, Trace
 from gradpath.rules.terms.cut_terms import CutTerm
 from gradpath.rules.terms.summands import terms

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.findings.graphs import moved_leaves, moves_any, nodes_of
-from gradpath.findings.learning import ways_to
 from gradpath.findings.report import Source
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose
+from gradpath.findings.ways import ways_to
 from gradpath.interpreter.trace import BackwardRan, Trace
 from gradpath.rules.terms.cut_terms import CutTerm
 from gradpath.rules.terms.summands import terms

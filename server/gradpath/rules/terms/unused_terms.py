@@ -7,9 +7,9 @@ from collections.abc import Iterator, Set
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.gradient_flow import Effect, flow_of, is_harmless
 from gradpath.findings.graphs import leaves, nodes_of, reached_leaves
-from gradpath.findings.learning import Severed, ways_to
 from gradpath.findings.report import Source
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose, places_of
+from gradpath.findings.ways import Severed, ways_to
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, GradientSet, Lent, Stepped, Trace
 from gradpath.rules.terms.cut_terms import CutTerm

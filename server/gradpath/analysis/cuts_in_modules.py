@@ -9,20 +9,20 @@ from gradpath.source.index import contents
 from gradpath.source.nodes import Definition
 from gradpath.source.parse import Parsed
 
-_SIGNS = (".sample(", "argmax(", "argmin(", ".float()", "multinomial(", "round(", "sign(", "tensor(", "item()")
+SIGNS = (".sample(", "argmax(", "argmin(", ".float()", "multinomial(", "round(", "sign(", "tensor(", "item()")
 
 
 def definitions_that_cut(parsed: Parsed) -> set[str]:
     """The functions and classes of a file with a sign of a cut in their text; none where the file trains itself."""
     document = parsed.document
-    if "backward(" in document.text or not any(sign in document.text for sign in _SIGNS):
+    if "backward(" in document.text or not any(sign in document.text for sign in SIGNS):
         return set()
     found = set()
     for each in parsed.tree.body:
         if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             start = document.offset_of_line(each.lineno)
             end = document.offset_of_line((each.end_lineno or each.lineno) + 1)
-            if any(document.text.find(sign, start, end) >= 0 for sign in _SIGNS):
+            if any(document.text.find(sign, start, end) >= 0 for sign in SIGNS):
                 found.add(each.name)
     return found
 

@@ -6,19 +6,21 @@ import ast
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from gradpath.analysis.cuts_in_modules import definitions_that_cut, is_forward_with
+from gradpath.analysis.cuts_in_modules import SIGNS, definitions_that_cut, is_forward_with
 from gradpath.analysis.inplace_writes import (
     PARTING,
     asks_for_parameters,
     computes_into_loop,
     hands_on_weights,
     is_called_without_grad,
+    is_without_grad,
     may_be_refused,
     names_weights,
     takes_apart,
 )
 from gradpath.analysis.mentions import TELLING, Mentions, is_telling, joined, mentions, parts_of
 from gradpath.analysis.silent_faults import may_fail_silently
+from gradpath.overlays.presumed.criteria import is_criterion, predictions
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
 from gradpath.source.document import Document
@@ -98,7 +100,8 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
         may = _holds_any(function, told) or (owner is not None and function.name in called_methods())
         if (may and is_entry(function, owner)) or _is_on(function, stack) or _applies(function, applied):
             return True
-        if may_fail_silently(function, cls, flags) or is_forward_with(function, cls, lossy):
+        silent = may_fail_silently(function, cls, flags) or is_forward_with(function, cls, lossy)
+        if silent or _is_doubtful_criterion(Entry(function, owner), document):
             return True
         forward = owner is not None and function.name == "forward"
         may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))
@@ -205,6 +208,31 @@ def _lines_that_tell(document: Document) -> list[int]:
     )
     starts = document.line_starts
     return sorted({bisect_right(starts, at) for at in (*words, *calls, *handed)})
+
+
+def predictions_of(entry: Entry, document: Document) -> frozenset[str]:
+    """The parameters of a criterion that may be predictions; none of any other function.
+
+    Nor of one in a file with a backward, which shows what is trained with what.
+    """
+    function = entry.function
+    if runs_backward(document.text) or not is_criterion(function, entry.owner) or is_without_grad(function):
+        return frozenset()
+    return predictions(function)
+
+
+def _is_doubtful_criterion(entry: Entry, document: Document) -> bool:
+    """True if a criterion may write what its gradient needs, or take its result off the graph."""
+    if not predictions_of(entry, document):
+        return False
+    function, text = entry.function, document.text
+    if _may_write(function, document) and may_be_refused(function):
+        return True
+    start, end = document.offset_of_line(function.lineno), document.offset_of_line((function.end_lineno or 0) + 1)
+    return any(text.find(sign, start, end) >= 0 for sign in _SIGNS_IN_CRITERIA)
+
+
+_SIGNS_IN_CRITERIA = (*SIGNS, "numpy(", ".data", "detach(", "no_grad", " > ", " < ", " >= ", " <= ")
 
 
 def _writing(parsed: Parsed) -> set[str]:

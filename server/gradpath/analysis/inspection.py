@@ -55,6 +55,8 @@ class Runs:
         """The class that `self` is of, where a method is entered."""
         self.use = Use.ALONE
         """The use of the function that is entered."""
+        self.predictions = frozenset[str]() if entry is None else entry_points.predictions_of(entry, self.document)
+        """The parameters that are presumed to have a graph where the function is used as a loss."""
         self.others: set[object] = set()
         """Other uses that the paths have shown to be of interest."""
 
@@ -71,6 +73,8 @@ class Runs:
         self._machine = machine = make_machine(overlays, prefix, entered, document.path, self._steps, going)
         machine.budget.stopped, machine.called, machine.surveyed = self._cancelled, self.ran, self.surveyed
         machine.forgives = self._forgives
+        if self.use is Use.LOSS:
+            machine.predictions = self.predictions
         try:
             if entry is None:
                 run_module(machine, bodies(document, tree))
@@ -159,6 +163,8 @@ def _used(
 ) -> Inspected:
     """The same for one class of `self`, under the presumption `presumed`; what is `told` already is left out."""
     found = _inspect(runs, source, paths, effort, thorough=thorough, told=told, presumed=presumed)
+    if runs.predictions:
+        runs.others.add(Use.LOSS)
     for use, condition in _CONDITIONS.items():
         if use in runs.others:
             runs.use = use
@@ -191,8 +197,11 @@ _CONDITIONS = {
     Use.FILLED: "if other methods ran first",
     Use.AGAIN: "in the second call",
     Use.BACKWARD: "if a backward goes through its result",
+    Use.LOSS: "if a backward goes through its result",
 }
 """The words for what is presumed of the function that is entered."""
+
+_OF_RESULTS = (Use.BACKWARD, Use.LOSS)
 
 
 def _inspect(
@@ -227,7 +236,7 @@ def _inspect(
                     Found(rule, each, trace)
                     for each in reports
                     if _begins(each, runs.document.path) and (rule.id, each.at.node) not in told
-                    if runs.use is not Use.BACKWARD or (not rule.of_losses and _is_of_result(runs, each))
+                    if runs.use not in _OF_RESULTS or (not rule.of_losses and _is_of_result(runs, each))
                 ]
         judgements = tuple(judge(found, traces, known, source, runs.files.unread, presumed))
         incomplete = (*unfollowed(runs.document, traces[0], runs.entry), *gaps.values())

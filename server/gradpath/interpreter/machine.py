@@ -124,6 +124,9 @@ class Machine:
         self.forgives = True
         self.surveyed: set[ast.AST] = set()
         self.inner: dict[ast.AST, Value] = {}
+        self.predictions: frozenset[str] = (
+            frozenset()
+        )  # Parameters of the entered function that are presumed to have a graph.
         self.uses: set[object] = set()  # What else may become of the function that was entered (`run.Use`).
         self.modules: dict[str, Value] = {}
         self.listeners: list[Callable[[Event], None]] = []

@@ -164,13 +164,15 @@ def _define(machine: Machine, late: Mapping[str, ast.stmt], done: set[str], name
 class Use(Enum):
     """The use of a function that is not called: one call, two calls, or a backward through its result.
 
-    Or a call after other methods of its object, which fill what it reads.
+    Or a call after other methods of its object, which fill what it reads; or a call with a prediction that has a graph,
+    and a backward through the loss that it gives.
     """
 
     ALONE = "alone"
     FILLED = "filled"
     AGAIN = "again"
     BACKWARD = "backward"
+    LOSS = "loss"
 
 
 def run_function(
@@ -233,7 +235,7 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
         result = call()
         if not machine.trace.of(BackwardRan):
             machine.uses.discard(Use.FILLED)
-        if use is Use.BACKWARD:
+        if use in (Use.BACKWARD, Use.LOSS):
             if not machine.trace.of(BackwardRan):  # Otherwise it trains by itself, and what it gives is for the log.
                 machine.library.back_propagate(machine, entered, result)
         elif machine.trace.of(BackwardRan):

@@ -35,6 +35,7 @@ from gradpath.overlays.libraries.expected_failures import asserted
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.presumed import (
     conventions,
+    criteria,
     frozen,
     modules_alone,
     plain_data,
@@ -120,7 +121,10 @@ class Overlays:
         if made is not UNDEFINED:
             return made
         role = uses.role_of_parameter(function, argument.arg, default)
-        return unknowns.unknown_parameter(machine, argument, default, role)
+        given = unknowns.unknown_parameter(machine, argument, default, role)
+        if machine.predictions and function.node is machine.trace.entry:
+            criteria.presume(machine, argument, given, default)
+        return given
 
     def compared(self, machine: Machine, node: ast.Compare) -> None:
         frozen.compared(machine, node)
@@ -230,6 +234,9 @@ class Overlays:
 
         The parameters of a module whose `forward` it is are stepped there.
         """
+        if machine.predictions:
+            criteria.back_propagate(machine, entered, result)
+            return
         results = tensors_in(machine, result)
         roots = [each for each in results if each.node is not None]
         if not roots:

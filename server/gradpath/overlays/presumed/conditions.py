@@ -47,6 +47,7 @@ SAVES = Condition("saves", "the graph of {name} saves tensors", "{name} saves te
 ENABLED = Condition("enabled", "the {name} is enabled", "the {name} is enabled", 1)
 SCALER = Condition("scaler", "{name} is a `GradScaler` that is enabled", "{name} is a `GradScaler`", 2)
 GRADIENTS_OFF = Condition("off", "{name} does not switch gradients on again", "{name} leaves gradients off", 1)
+PREDICTION = Condition("prediction", "{name} has a graph", "{name} has a graph", 1)
 LEAF = Condition("leaf", "{name} is a leaf that requires grad", "{name} requires grad", 1)
 KEPT = Condition("kept", "{name} returns what was set", "{name} keeps it", 2)
 LOSS = Condition("loss", "{name} keeps the graph of what it is given", "{name} keeps that graph", 2)

@@ -195,6 +195,12 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
     """The tensor of a model's or a loss's result, or of a part of it."""
     whole = branches.whole_of(unknown)
     result = unknown if whole is None else whole
+    if not result.sources:  # A caller gives it.
+        made = machine.autograd.presumed(
+            (), holds=True, provenance=unknown.provenance, saves=conditions.SAVES.of(conditions.name_of(result))
+        )
+        made.origin = unknown.site
+        return made
     sources = graph_sources(machine, branches.lively(result.sources, result.sources[0] if result.sources else None))
     model = role_of(result.sources[0]) == "model"
     name = conditions.callee(result)

@@ -30,6 +30,7 @@ has, `owners.py`. The rest is done where the thing is used:
 | any other unknown optimizer | owns no known parameters | nothing is reported of it |
 | `zero_grad()` of a model or an optimizer with a name of its own | clears the gradients of that model, and no others | that is what the name is for |
 | what a loader gives, and what an unreduced loss is given | has more than one sample, so that `backward()` of it raises | batches have |
+| what a function or class that is called a loss is given (`criteria.py`), if nothing in its file goes backward | a prediction that has a graph, and a target that has none | a loss posted alone says no more of itself |
 | a function that is passed to an unknown call | may be called at any time from then on | hooks are |
 | a nested function without a caller | is called later, with unknown arguments | closures are made to be passed on |
 | the argument of an unknown decorator | is what the decorator returns, unless that was made of a model or an optimizer | most decorators wrap, and such ones train |

@@ -160,7 +160,7 @@ def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
     ):
         return False
     result = branches.whole_of(unknown) or unknown
-    from_model = bool(result.sources) and role_of(result.sources[0]) == "model"
+    from_model = not result.sources or role_of(result.sources[0]) == "model"  # Else a caller gives the prediction.
     return operator not in _COMPARISONS or (from_model and operator not in ("eq", "ne"))
 
 

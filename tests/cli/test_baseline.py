@@ -63,6 +63,15 @@ def test_entries_that_fit_nothing_are_told(gradpath_main: Run, write: Write) -> 
     assert (result.status, result.err) == (0, "gradpath: known.json: 1 entry fits nothing any more\n")
 
 
+def test_entries_of_files_that_are_not_checked_may_fit(gradpath_main: Run, write: Write) -> None:
+    write("train.py", ERROR)
+    gone = write("other.py", ERROR)
+    gradpath_main(*CHECK, "--write-baseline")
+    assert gradpath_main(*CHECK, "train.py").err == ""
+    gone.unlink()
+    assert gradpath_main(*CHECK, "train.py").err == "gradpath: known.json: 1 entry fits nothing any more\n"
+
+
 def test_paths_are_seen_from_the_folder_of_the_baseline(gradpath_main: Run, write: Write) -> None:
     path = write("ci/known.json")
     write("src/train.py", ERROR)

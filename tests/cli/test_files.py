@@ -146,3 +146,33 @@ def test_standard_input_that_is_no_text_answers_2(gradpath_main: Run) -> None:
     assert result.status == 2
     assert result.err.startswith("gradpath: -: ")
     assert result.err.count("\n") == 1
+
+
+def test_the_parts_of_a_tree_have_each_file_once_and_a_file_stays_in_its_part(gradpath_main: Run, tree: Write) -> None:
+    tree(*(f"{folder}/{number}.py" for folder in "abc" for number in range(8)))
+    parts = [checked(gradpath_main, "--shard", f"{number}/3") for number in (1, 2, 3)]
+    assert all(parts)
+    assert sorted(path for part in parts for path in part) == checked(gradpath_main)
+    tree("a/more.py")
+    assert all(
+        set(before) <= set(checked(gradpath_main, "--shard", f"{number}/3")) for number, before in enumerate(parts, 1)
+    )
+
+
+@pytest.mark.parametrize("part", ["0/3", "4/3", "1/0", "2", "x/3", "1/3/2"])
+def test_a_part_that_there_is_not_is_refused(gradpath_main: Run, part: str) -> None:
+    result = gradpath_main("check", "--shard", part)
+    assert (result.status, result.err.count("\n")) == (2, 1)
+    assert "is not a part such as 2/8" in result.err
+
+
+def test_a_part_is_not_written_to(gradpath_main: Run) -> None:
+    for option in ("--fix", "--add-ignores"):
+        result = gradpath_main("check", "--shard", "1/2", option)
+        assert (result.status, result.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.skipif(os.name == "nt" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root opens all")
+def test_a_closed_folder_is_named(gradpath_main: Run, project: Path) -> None:
+    (project / "closed").mkdir(mode=0)
+    assert gradpath_main("check", "closed").err.startswith("gradpath: closed: Permission denied\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -93,3 +94,15 @@ def test_what_cannot_be_told_is_one_clear_line(arguments: list[str], complaint: 
     assert complaint in said.err
     assert said.out == ""
     assert len(said.err.splitlines()) == 1
+
+
+def test_on_a_narrow_terminal_the_lines_of_both_fit(monkeypatch: pytest.MonkeyPatch, capsys: Out) -> None:
+    assert main(["flow", "train.py"]) == main(["why", "train.py", "encoder"]) == 0
+    wide = capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert main(["flow", "train.py"]) == main(["why", "train.py", "encoder"]) == 0
+    narrow = capsys.readouterr().out
+    assert max(map(len, narrow.splitlines())) <= 40 < max(map(len, wide.splitlines()))
+    assert sorted(narrow.split()) == sorted(wide.split())

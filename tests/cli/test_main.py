@@ -108,6 +108,30 @@ def test_ctrl_c_ends_several_processes_without_a_word(project: Path, write: Writ
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals and pipes work otherwise there")
+def test_no_process_stays_where_the_main_one_is_killed(project: Path, write: Write) -> None:
+    code = (
+        "import os, sys, time, gradpath.analysis.check\n"
+        "check = gradpath.analysis.check.check\n"
+        "def slow(document, config, **more):\n"
+        "    os.write(1, b'.')\n"
+        "    return check(document, config)\n"
+        "gradpath.analysis.check.check = slow\n"
+        "from gradpath.cli import main\n"
+        "sys.exit(main(['check', '--jobs', '3', '--no-cache', '.']))\n"
+    )
+    for number in range(60):
+        write(f"train{number}.py", "import torch\n")
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=project, env=environment()
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.read(6)
+        process.kill()
+        process.communicate(timeout=30)  # Each process that is left would keep its output open.
+    assert process.returncode == -signal.SIGKILL
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals and pipes work otherwise there")
 def test_a_process_that_dies_costs_one_file(project: Path, write: Write) -> None:
     code = (
         "import os, sys, gradpath.analysis.check\n"

@@ -7,6 +7,9 @@ import re
 
 import pytest
 
+from gradpath.cli.rule import rendered_page, table
+from gradpath.features.pages import readable_page
+from gradpath.render.style import Style
 from gradpath.rules import RULES
 from tests.cli.conftest import Run
 
@@ -56,3 +59,19 @@ def test_an_unknown_rule_names_the_nearest(gradpath_main: Run) -> None:
     assert (result.status, result.out) == (2, "")
     assert "unknown rule `double-backwards`; did you mean `double-backward`?" in result.err
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_on_a_terminal_the_table_and_the_pages_fit_and_no_word_is_lost(width: int) -> None:
+    style = Style(width=width)
+    lines = list(table(list(RULES.values()), style))
+    assert max(map(len, lines)) <= max(width, 2 + max(map(len, RULES)) + 2 + len("warning"))
+    assert " ".join(" ".join(lines).split()) == " ".join(" ".join(table(list(RULES.values()), Style())).split())
+    page = readable_page(RULES["double-backward"])
+    fitting = rendered_page(page, style)
+    assert fitting.split() == page.split()
+    prose = [line for number, part in enumerate(fitting.split("```")) if number % 2 == 0 for line in part.splitlines()]
+    assert all(len(line) <= width or line.startswith(("    ", "#")) or " " not in line for line in prose)
+    assert [line for line in fitting.splitlines() if "backward()" in line and "  # " in line] == [
+        line for line in page.splitlines() if "backward()" in line and "  # " in line
+    ]

@@ -94,14 +94,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()
         return status.BROKEN_PIPE
-    except OSError as error:  # Such as a full disk under the output.
+    except OSError as error:  # Such as a full disk under the output, or a current folder that has been removed.
         _drop_output()
-        print(f"gradpath: {error.strerror or error}", file=sys.stderr)
+        _complain(error)
         return status.UNUSABLE
     except Exception:
         if os.environ.get("GRADPATH_TRACEBACK"):
             raise
         return _failed()
+
+
+def _complain(error: OSError) -> None:
+    from gradpath.render.width import safe_text
+
+    where = f"{error.filename}: " if isinstance(error.filename, str) else ""
+    print(safe_text(f"gradpath: {where}{error.strerror or error}"), file=sys.stderr)
 
 
 def _failed() -> int:

@@ -53,11 +53,16 @@ def make_known(path: Path, outcomes: Sequence[Checked], *, quiet: bool) -> list[
 
 
 def leave_out_known(path: Path, outcomes: Sequence[Checked], *, quiet: bool) -> list[Checked]:
-    """The outcomes without what the file at `path` knows; entries that fit nothing any more are counted."""
+    """The outcomes without what the file at `path` knows; entries that fit nothing any more are counted.
+
+    Those of files that are there and were not checked may fit.
+    """
     entries = read_baseline(path)
     kept, count = without_known(outcomes, entries, path, texts_of(outcomes))
-    if count < len(entries) and not quiet:
-        gone = len(entries) - count
+    checked = {_seen_from(path.parent, each.path) for each in outcomes}
+    looked_for = [each for each in entries if each.path in checked or not (path.parent / each.path).exists()]
+    gone = len(looked_for) - count
+    if gone > 0 and not quiet:
         what = "1 entry fits nothing" if gone == 1 else f"{gone} entries fit nothing"
         print(f"gradpath: {safe_text(str(path))}: {what} any more", file=sys.stderr)
     return kept

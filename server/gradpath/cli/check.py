@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gradpath.cli.elsewhere import gathered
-from gradpath.cli.files import find_files
+from gradpath.cli.files import find_files, part_of
 from gradpath.cli.memory import calm_collector, sweep
 from gradpath.cli.output import FORMATS, Output
 from gradpath.cli.run import Checked, check_document, check_file, source_of
 from gradpath.cli.settings import Settings, rule_names
 from gradpath.cli.status import UsageError
-from gradpath.cli.terminal import Progress
+from gradpath.cli.terminal import Progress, standard_input
 from gradpath.config import Config
 from gradpath.diagnostic import Safety
 from gradpath.render.width import safe_text
@@ -57,6 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--write-baseline", action="store_true", help="write all that is found now to the file of --baseline")
     add("--stdin-filename", metavar="NAME", help="the name of what comes from standard input")
     add("--jobs", type=_jobs, default=0, metavar="N", help="processes to use (default: one a processor)")
+    add("--shard", type=_shard, metavar="I/N", help="check the I-th of N parts of the files, as one of N jobs of a CI")
     add("--no-cache", action="store_true", help="check all files again, and keep nothing in .gradpath_cache")
     add("--statistics", action="store_true", help="report how much was understood, and why the rest was not")
     add("--exit-zero", action="store_true", help="exit 0 even if something is found")
@@ -91,6 +92,9 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
     if arguments.watch and (from_stdin or writes):
         option = "-" if from_stdin else "--" + writes[0].replace("_", "-")
         raise UsageError(f"--watch cannot be combined with {option}: it checks files, and changes none")
+    if arguments.shard and (from_stdin or writes):
+        option = "-" if from_stdin else "--" + writes[0].replace("_", "-")
+        raise UsageError(f"--shard cannot be combined with {option}: it checks a part of the files, and changes none")
     if _allowed(arguments) and (arguments.write_baseline or arguments.add_ignores):
         raise UsageError("--fix and --diff cannot be combined with --write-baseline and --add-ignores")
     if arguments.stdin_filename is not None and not from_stdin:
@@ -124,6 +128,13 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
+def _shard(text: str) -> tuple[int, int]:
+    number, _, of = text.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a part such as 2/8")
+    return int(number), int(of)
+
+
 def _allowed(arguments: argparse.Namespace) -> tuple[Safety, ...]:
     if arguments.unsafe_fixes:
         return Safety.SAFE, Safety.UNSAFE
@@ -151,8 +162,9 @@ def _output(arguments: argparse.Namespace) -> Output:
 def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
     paths = arguments.paths or ["."]
     found = find_files(paths, settings.excludes)
-    configs = {path: settings.of_file(Path(path)) for path in found.files}
-    progress = Progress(len(found.files), quiet=arguments.quiet)
+    files, others = part_of(found.files, *(arguments.shard or (1, 1)))
+    configs = {path: settings.of_file(Path(path)) for path in files}
+    progress = Progress(len(files), quiet=arguments.quiet)
     try:
         how = {"measure": arguments.statistics, "trials": _wants_trials(arguments)}
         outcomes = _check_files(list(configs.items()), arguments.jobs, progress, _cache(arguments, paths), how)
@@ -172,7 +184,7 @@ def _run_files(arguments: argparse.Namespace, settings: Settings) -> int:
         choice = all_of if arguments.baseline is None else choose_new(arguments.baseline)
         outcomes, fixes, failed = fix_files(outcomes, walked, configs, allowed, write=not arguments.diff, choice=choice)
         problems += failed
-    outcomes = gathered(outcomes, walked)
+    outcomes = gathered(outcomes, walked, others)
     if arguments.baseline is not None:
         from gradpath.cli.baseline import leave_out_known, make_known
 
@@ -246,7 +258,7 @@ def _run_stdin(arguments: argparse.Namespace, settings: Settings) -> int:
     name = arguments.stdin_filename or _STDIN
     config = settings.of_file(Path(arguments.stdin_filename or "stdin.py"))
     try:
-        data = sys.stdin.buffer.read() if sys.stdin else b""
+        data = standard_input("the program")
         document = source_of(name, data)
     except ValueError as error:
         return _output(arguments).tell([Checked(name, problem=str(error))], settings.problems, None, sys.stdout)

@@ -15,15 +15,17 @@ from gradpath.source.suppress import UNUSED
 from gradpath.support.fast_dataclasses import replace
 
 
-def gathered(outcomes: Sequence[Checked], walked: Iterable[str]) -> list[Checked]:
+def gathered(outcomes: Sequence[Checked], walked: Iterable[str], others: Iterable[str] = ()) -> list[Checked]:
     """The outcomes with each diagnostic moved to that of its file, the graver of two that say the same.
 
     A fault in a file that was not checked stays where it was found; in one of the `walked` folders it is dropped,
-    because files there are left out on purpose. One that has an effect on another file's faults is not unused.
+    because files there are left out on purpose, unless it is one of the `others`. One that has an effect on another
+    file's faults is not unused.
     """
     if not any(checked.dependencies for checked in outcomes):
         return list(outcomes)
     homes = {os.path.realpath(checked.path): checked.path for checked in outcomes}
+    elsewhere = {os.path.realpath(path) for path in others}
     folders = tuple(os.path.join(os.path.realpath(folder), "") for folder in walked)
     used = {(os.path.realpath(path), UNUSED, place) for checked in outcomes for path, place in checked.used}
     found: dict[str, dict[object, Diagnostic]] = {checked.path: {} for checked in outcomes}
@@ -33,7 +35,7 @@ def gathered(outcomes: Sequence[Checked], walked: Iterable[str]) -> list[Checked
             real = os.path.realpath(diagnostic.path)
             home = checked.path if own else homes.get(real, "")
             key = real, diagnostic.rule, diagnostic.range
-            if key in used or (not home and real.startswith(folders)):
+            if key in used or (not home and real not in elsewhere and real.startswith(folders)):
                 continue
             there = found[home or checked.path]
             if key not in there or diagnostic.level.gravity > there[key].level.gravity:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from gradpath.cli.status import CLEAN, FOUND, UNUSABLE
-from gradpath.cli.terminal import complain, style_for
+from gradpath.cli.terminal import complain, standard_input, style_for
 from gradpath.features.explaining import Place
 from gradpath.features.explanation import Answer, answer_to, told
 from gradpath.features.whereabouts import Whereabouts
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _read(path: str) -> str:
-    data = sys.stdin.buffer.read() if path == _STDIN else read_bytes(path, LOG, pipes=True)
+    data = standard_input("the traceback") if path == _STDIN else read_bytes(path, LOG, pipes=True)
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     return data.decode(encoding, errors="replace")
 

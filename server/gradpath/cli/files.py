@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
+from zlib import crc32
 
 from gradpath.names.walk import Excludes, walk
 from gradpath.render.report import Problem
@@ -57,6 +58,15 @@ def find_files(arguments: Sequence[str], excludes: Excludes) -> Found:
         else:
             problems.append(Problem(argument, "not a file"))
     return Found(tuple(sorted(files.values(), key=_sort_key)), tuple(problems), tuple(empty))
+
+
+def part_of(files: Sequence[str], number: int, of: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The files of one part of so many, and those of the others; a path stays in its part whatever comes or goes."""
+    parts: dict[bool, list[str]] = {True: [], False: []}
+    for path in files:
+        shown = Path(path).as_posix()
+        parts[crc32(shown.encode("utf-8", "surrogateescape")) % of == number - 1].append(path)
+    return tuple(parts[True]), tuple(parts[False])
 
 
 def _sort_key(path: str) -> tuple[tuple[str, ...], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -49,7 +50,7 @@ def tell_gaps(incomplete: Iterable[Gap], document: Document) -> tuple[Gap, ...]:
 def _split(place: str) -> tuple[str, int | None, int | None]:
     """A file's name, the cell of a notebook, and the line; a colon without a number after it belongs to the name."""
     match = re.fullmatch(r"(.+?\.ipynb):(?:cell )?(\d{1,9}):(\d{1,9})|(.+):(\d{1,9})", place)
-    if match is None or Path(place).exists():
+    if match is None or os.path.exists(place):
         return place, None, None
     if match[1]:
         return match[1], int(match[2]), int(match[3])

@@ -149,7 +149,7 @@ class Output:
             tables = stream if self.format in ("full", "concise") else sys.stderr
             tables.writelines(f"{line}\n" for line in render_statistics(report))
         if self.format == "full" and not self.quiet:
-            summary = render_summary(report)
+            summary = render_summary(report, style_for(stream).width)
             if summary:
                 stream.write(summary + "\n")
 

@@ -38,6 +38,16 @@ def columns() -> int:
         return 80
 
 
+def standard_input(what: str) -> bytes:
+    """All of standard input, which is empty where it is closed; on a terminal, where it waits, it asks for `what`."""
+    if sys.stdin is None:
+        return b""
+    if sys.stdin.isatty():
+        end = "Ctrl+Z and Enter" if os.name == "nt" else "Ctrl+D"
+        print(f"gradpath: paste {what}, then press {end} on an empty line", file=sys.stderr, flush=True)
+    return sys.stdin.buffer.read()
+
+
 def complain(path: str, message: str) -> None:
     """Say on standard error, in one line, what is wrong with a file."""
     print(f"gradpath: {safe_text(path)}: {safe_text(message)}", file=sys.stderr)

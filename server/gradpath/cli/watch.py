@@ -30,7 +30,8 @@ def watch(check: Callable[[], int], files: Callable[[], Iterable[str]]) -> NoRet
             sys.stdout.write("\x1b[2J\x1b[3J\x1b[H")
         check()
         sys.stdout.flush()
-        print(f"gradpath: watching {len(seen)} files; Ctrl+C ends it", file=sys.stderr, flush=True)
+        watched = "1 file" if len(seen) == 1 else f"{len(seen)} files"
+        print(f"gradpath: watching {watched}; Ctrl+C ends it", file=sys.stderr, flush=True)
         _wait_for_change(seen, files)
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from gradpath.cli.flow import explored
 from gradpath.cli.opening import opened, tell_gaps
 from gradpath.cli.status import CLEAN, FOUND, UsageError
+from gradpath.cli.terminal import style_for
+from gradpath.render.width import wrapped
 from gradpath.support.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -44,7 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output_format == "json":
         sys.stdout.write(_as_json(name, answers, document))
     else:
-        sys.stdout.write(told(answers, flows, name, document, analysis.parsed.tree))
+        width = style_for(sys.stdout).width
+        for line in told(answers, flows, name, document, analysis.parsed.tree).splitlines():
+            print("\n".join(wrapped(line, width, "    ")))
     return CLEAN if any(each.fate is not Fate.UNKNOWN for each in answers) else FOUND
 
 

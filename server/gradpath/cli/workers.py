@@ -31,7 +31,7 @@ def check_in_processes(
     try:
         while waiting or busy:
             while waiting and len(busy) < workers:
-                connection, process = _start(measure, trials)
+                connection, process = _start(measure, trials, busy)
                 busy[connection] = process, waiting.pop()
                 connection.send(files[busy[connection][1]])
             for ready in _next(busy):
@@ -58,10 +58,12 @@ def check_in_processes(
     return tuple(outcomes[index] for index in range(len(files)))
 
 
-def _start(measure: bool, trials: bool) -> tuple[Connection, Process]:
+def _start(measure: bool, trials: bool, others: Iterable[Connection]) -> tuple[Connection, Process]:
+    """A process and the connection to it; `others` lead from here to the processes that there are."""
     here, there = Pipe()
     with _outside_current_folder() as folder:
-        process = Process(target=_work, args=(there, measure, trials, folder), daemon=True)
+        inherited = (here, *others) if get_start_method() == "fork" else ()
+        process = Process(target=_work, args=(there, measure, trials, folder, inherited), daemon=True)
         process.start()
     there.close()  # So that the end of the process is the end of the connection.
     return here, process
@@ -99,8 +101,16 @@ def _interrupts(*, wanted: bool) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK if wanted else signal.SIG_BLOCK, {signal.SIGINT})
 
 
-def _work(connection: Connection, measure: bool, trials: bool, folder: str | None) -> None:
-    """Check one file after the other until there are no more; `folder` is where to go first, unless it is here."""
+def _work(
+    connection: Connection, measure: bool, trials: bool, folder: str | None, inherited: Iterable[Connection]
+) -> None:
+    """Check one file after the other until there are no more; `folder` is where to go first, unless it is here.
+
+    `inherited` are ends of connections that a fork got from the main process: as long as they are open, its end is not
+    noticed.
+    """
+    for each in inherited:
+        each.close()
     if folder is not None:
         os.chdir(folder)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # As in a job in the background.

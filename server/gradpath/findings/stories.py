@@ -46,13 +46,17 @@ def target_of(source: Source, bound: Bound | Named) -> str:
 
 def bindings(trace: Trace, tensor: Tensor) -> list[Bound]:
     """The times that `tensor` itself, or a container with it, was given a name; the earliest first."""
-    return [event for event in trace.of(Bound) if holds(event, tensor)]
+    return trace.once(_bindings).get(id(tensor), [])
 
 
-def holds(bound: Bound, tensor: Tensor) -> bool:
-    """True if a binding is to `tensor` or to a container with it."""
-    value = bound.value
-    return bound.tensor is tensor or (isinstance(value, Held) and any(each is tensor for each in value.tensors))
+def _bindings(trace: Trace) -> dict[int, list[Bound]]:
+    """The bindings of all tensors, each by its identity, which the events keep as long as the trace lives."""
+    found: dict[int, list[Bound]] = {}
+    for event in trace.of(Bound):
+        held = event.value.tensors if isinstance(event.value, Held) else ()
+        for each in {id(tensor) for tensor in (event.tensor, *held) if tensor is not None}:
+            found.setdefault(each, []).append(event)
+    return found
 
 
 def name_of(trace: Trace, source: Source, tensor: Tensor, near: Site | None = None) -> str:

@@ -106,7 +106,7 @@ def _gitignores_above(folder: str) -> tuple[_Rules, ...]:
     for parent in (path, *path.parents):
         if parent != path:
             rules[:0] = _gitignore_in(str(parent))
-        if (parent / ".git").exists():
+        if os.path.exists(parent / ".git"):  # `Path.exists` raises where the folder is closed.
             return tuple(rules)
     return ()
 

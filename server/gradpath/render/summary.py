@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.diagnostic import Level
 from gradpath.render.report import Report, Understood
-from gradpath.render.width import safe_text
+from gradpath.render.width import safe_text, wrapped
 
 _WORDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.HINT: "hint"}
 
 
-def render_summary(report: Report) -> str:
+def render_summary(report: Report, width: int | None = None) -> str:
     """The counts by level, of files, and of files that were not fully checked; empty without files.
 
-    A second line says what can be done about what was found.
+    A second line says what can be done about what was found. No line is longer than `width`, where that is given.
     """
     if report.files == 0 and not report.diagnostics:
         return ""
@@ -28,7 +28,7 @@ def render_summary(report: Report) -> str:
     if report.fixed:
         parts.append(f"applied {_counted(report.fixed, 'fix', 'fixes')}")
     lines = ["; ".join(parts), "; ".join(_next_steps(report))]
-    return "\n".join(filter(None, lines))
+    return "\n".join(part for line in lines if line for part in wrapped(line, width))
 
 
 def _next_steps(report: Report) -> Iterator[str]:

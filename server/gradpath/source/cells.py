@@ -20,7 +20,7 @@ from gradpath.source.positions import line_starts
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.lazy_regex import regex
 
-_LINE_OF = regex(r"`[^`]*`|(?<!\.py, )\bline (\d+)\b")
+_LINE_OF = regex(r"`[^`]*`|(?<!\.py, )\bline(\s+)(\d+)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,11 +195,11 @@ def lines_in_cells(text: str, notebook: CellsDocument, cell: Cell | None = None)
     """A sentence for a reader of `cell`, with lines of the whole text converted to lines of cells."""
 
     def told(found: re.Match[str]) -> str:
-        if found[1] is None:
+        if found[2] is None:
             return found[0]
-        place = Position(int(found[1]), 1)
+        place = Position(int(found[2]), 1)
         other, local = notebook.in_cell(Range(place, place))
-        line = f"line {local.start.line}"
+        line = f"line{found[1]}{local.start.line}"
         return line if other is cell else f"{line} of cell {other.number}"
 
     return _LINE_OF.sub(told, text)

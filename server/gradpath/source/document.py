@@ -143,6 +143,8 @@ def decode_source(data: bytes) -> str:
 
     The mark is dropped and newlines stay as they are. Raises `ValueError` with one line for what is not Python text.
     """
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        raise ValueError("UTF-32 text, which Python does not read")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ValueError("UTF-16 text, which Python does not read")
     if b"\0" in data:

@@ -51,7 +51,8 @@ _MEANINGS = {
 
 def as_table(flows: Sequence[Flow], path: str, style: Style = PLAIN) -> str:
     """A table for each entry point of a file, and what there is to say of its rows."""
-    return "\n".join("\n".join(_table(flow, path, style)) + "\n" for flow in flows)
+    width = min(WIDTH, style.width or WIDTH)
+    return "\n".join("\n".join(_table(flow, path, style, width)) + "\n" for flow in flows)
 
 
 def place_of(call: Call, path: str) -> str:
@@ -59,35 +60,35 @@ def place_of(call: Call, path: str) -> str:
     return f"line {call.line}" if call.path == path else f"{call.path.rpartition('/')[2]}, line {call.line}"
 
 
-def _table(flow: Flow, path: str, style: Style) -> Iterator[str]:
+def _table(flow: Flow, path: str, style: Style, width: int) -> Iterator[str]:
     title = f"{path}: {flow.entry}" if flow.entry else path
-    for line in [title] if len(title) <= WIDTH else [f"{path}:", flow.entry]:
+    for line in [title] if len(title) <= width else [f"{path}:", flow.entry]:
         yield style.paint(safe_text(line), BOLD)
     calls = (*flow.backwards, *flow.steps)
     if calls:
         yield ""
-        yield from _legend(flow, path)
+        yield from _legend(flow, path, width)
     rows = flow.rows()
     if calls and rows:
         yield ""
-        yield from _grid(flow, rows)
-    notes = list(_notes(flow, rows, path))
+        yield from _grid(flow, rows, width)
+    notes = [part for note in _notes(flow, rows) for part in _wrapped(note, width)]
     if notes:
         yield ""
         yield from notes
 
 
-def _legend(flow: Flow, path: str) -> Iterator[str]:
+def _legend(flow: Flow, path: str, width: int) -> Iterator[str]:
     """The calls with their numbers."""
     calls = (*flow.backwards, *flow.steps)
     places = {call.number: safe_text(place_of(call, path)) for call in calls}
-    width = max(map(len, places.values()))
+    longest = max(map(len, places.values()))
     for head, some in (("gradients from", flow.backwards), ("updates by", flow.steps)):
         if some:
             yield _MARGIN + head
         for call in some:
-            place = f"{_MARGIN}{call.number:>3}  {places[call.number]:<{width}}"
-            room = WIDTH - len(place) - 2
+            place = f"{_MARGIN}{call.number:>3}  {places[call.number]:<{longest}}"
+            room = width - len(place) - 2
             text = safe_text(call.text)
             if len(text) <= room or room >= _LEAST:
                 yield f"{place}  {text if len(text) <= room else text[: room - 1] + '…'}"
@@ -96,22 +97,22 @@ def _legend(flow: Flow, path: str) -> Iterator[str]:
                 yield f"{_MARGIN}     {text}"
 
 
-def _grid(flow: Flow, rows: Sequence[Row]) -> Iterator[str]:
+def _grid(flow: Flow, rows: Sequence[Row], width: int) -> Iterator[str]:
     """The cells by rows, with as many calls beside one another as there is room for."""
     titles = [safe_text(row.title) for row in rows]
-    names = min(max(map(_width, titles)), _NAMES)
+    names = min(max(map(_width, titles)), _NAMES, width // 2)
     words = [[str(call.number) for call in (*flow.backwards, *flow.steps)]]
     words += [[_word(cell) for cell in (*row.first.arrivals, *row.first.uses)] for row in rows]
     widths = [max(map(len, column)) + 2 for column in zip(*words, strict=True)]
     split = len(flow.backwards)
-    for start, end in _blocks(widths, WIDTH - len(_MARGIN) - names - len(_BAR)):
+    for start, end in _blocks(widths, width - len(_MARGIN) - names - len(_BAR)):
         if start:
             yield ""
         for title, line in zip(("", *titles), words, strict=True):
             if _width(title) > names:
                 yield _MARGIN + title
                 title = ""
-            told = [word.rjust(width) for word, width in zip(line, widths, strict=True)]
+            told = [word.rjust(columns) for word, columns in zip(line, widths, strict=True)]
             bar = _BAR if start < split < end else ""
             cells = "".join(told[start : min(end, split)]) + bar + "".join(told[max(start, split) : end])
             yield (_MARGIN + title + " " * (names - _width(title)) + cells).rstrip()
@@ -136,29 +137,29 @@ def _word(cell: Cell | None) -> str:
     return f"{word}*" if cell.presumed else word
 
 
-def _notes(flow: Flow, rows: Sequence[Row], path: str) -> Iterator[str]:
+def _notes(flow: Flow, rows: Sequence[Row]) -> Iterator[str]:
     cells = [cell for row in rows for cell in (*row.first.arrivals, *row.first.uses)]
     words = {_word(cell).rstrip("*") for cell in cells}
     for word, meaning in _MEANINGS.items():
         if word in words:
-            yield from _wrapped(f"{word}: {meaning}")
+            yield f"{word}: {meaning}"
     for row in rows:
         for reason in row.reasons[:_MOST_REASONS]:
             numbers = ", ".join(map(str, reason.backwards)) if len(flow.backwards) > 1 else ""
-            yield from _wrapped(f"{row.name}{f', {numbers}' if numbers else ''}: {reason.words}")
+            yield f"{row.name}{f', {numbers}' if numbers else ''}: {reason.words}"
     if any(cell is not None and cell.presumed for cell in cells):
         yield from _presumed(flow)
     for condition in flow.taken[:_MOST_REASONS]:
-        yield from _wrapped(f"as if {condition}")
+        yield f"as if {condition}"
     if flow.stops:
-        yield from _wrapped(f"{flow.stops}: what comes after it never runs")
+        yield f"{flow.stops}: what comes after it never runs"
 
 
 def _presumed(flow: Flow) -> Iterator[str]:
     if flow.unseen:
-        yield from _wrapped(f"*: presumed, as {come_from_outside(flow.unseen)}")
+        yield f"*: presumed, as {come_from_outside(flow.unseen)}"
     for condition in flow.conditions[:_MOST_REASONS]:
-        yield from _wrapped(f"*: if {condition}")
+        yield f"*: if {condition}"
 
 
 def come_from_outside(names: Sequence[str]) -> str:
@@ -169,10 +170,10 @@ def come_from_outside(names: Sequence[str]) -> str:
     return f"{', '.join(told[:-1])} and {told[-1]} come from outside"
 
 
-def _wrapped(text: str) -> Iterable[str]:
+def _wrapped(text: str, width: int) -> Iterable[str]:
     return textwrap.wrap(
         safe_text(text),
-        WIDTH,
+        width,
         initial_indent=_MARGIN,
         subsequent_indent=_MARGIN * 2,
         break_long_words=False,

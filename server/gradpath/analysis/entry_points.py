@@ -10,7 +10,7 @@ from gradpath.analysis.cuts_in_modules import SIGNS, definitions_that_cut, is_fo
 from gradpath.analysis.inplace_writes import (
     PARTING,
     asks_for_parameters,
-    computes_into_loop,
+    assigns_to_parameters,
     hands_on_weights,
     is_called_without_grad,
     is_without_grad,
@@ -105,7 +105,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
             return True
         forward = owner is not None and function.name == "forward"
         may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))
-        if asks and (hands_on_weights(function, defined) or computes_into_loop(function)):
+        if asks and (hands_on_weights(function, defined) or assigns_to_parameters(function)):
             return True
         if not (forward or may_be_leaf or (parts and takes_apart(function))):
             return False

@@ -35,24 +35,17 @@ def asks_for_parameters(function: Definition) -> bool:
 
 
 @noted
-def computes_into_loop(function: Definition) -> bool:
-    """True if a loop over parameters assigns a result to its own variable, where it was to write: `p = p - g`."""
-    return any(
-        isinstance(loop, ast.For) and _mentions(loop.iter, {*_PARAMETERS, "state_dict"}) and _computes_into(loop)
-        for loop in nodes(function)
+def assigns_to_parameters(function: Definition) -> bool:
+    """True if a function of parameters assigns to the variable of a loop, where it was to write: `p = p - g`."""
+    return _mentions(function, {*_PARAMETERS, "state_dict"}) and any(
+        isinstance(loop, ast.For) and _assigns_to_own(loop) for loop in nodes(function)
     )
 
 
-def _computes_into(loop: ast.For) -> bool:
+def _assigns_to_own(loop: ast.For) -> bool:
     names = {each.id for each in nodes(loop.target) if isinstance(each, ast.Name)}
-    for node in nodes(loop):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp() | ast.Call() as value) if name in names:
-                if any(isinstance(each, ast.Name) and each.id == name for each in nodes(value)):
-                    return True
-            case _:
-                pass
-    return False
+    assigned = (each.targets for each in nodes(loop) if isinstance(each, ast.Assign))
+    return any(isinstance(target, ast.Name) and target.id in names for targets in assigned for target in targets)
 
 
 @noted

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.report import Source
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import ancestry, function_of, statement_of
+from gradpath.interpreter.ownership import Taken
 from gradpath.interpreter.trace import Bound, Held, Site, Trace
 from gradpath.source.index import contents, inside, names_of
 
-_ARITHMETIC = frozenset({"add", "addcdiv", "addcmul", "clamp", "div", "lerp", "mul", "sub"})
-"""Methods and functions that compute with tensors as operators do."""
+_COMPUTING = frozenset(
+    {"add", "addcdiv", "addcmul", "clamp", "clone", "div", "full_like", "lerp", "mul", "normal", "ones_like"}
+    | {"rand_like", "randn_like", "sub", "where", "zeros_like"}
+)
+"""Methods and functions that make a new tensor."""
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
@@ -50,15 +55,16 @@ def rebinding_of(trace: Trace, source: Source, tensor: Tensor) -> tuple[Bound, T
 
 
 def lost_updates(trace: Trace) -> Iterator[tuple[Bound, ast.Assign]]:
-    """Assignments of arithmetic with a leaf to the variable of the loop that has given the leaf, which nothing reads.
+    """Assignments of another tensor to the variable of the loop that has given a parameter, which nothing reads.
 
-    The leaf stays as it is: `for p in model.parameters(): p = p - lr * p.grad`.
+    The parameter stays as it is: `for p in model.parameters(): p = p - lr * p.grad`, or `p = q` to copy another's.
     """
     leaves: dict[tuple[str, Site | None], bool] = {}
     known: dict[ast.AST, ast.Assign | None] = {}
+    states = {id(each.state): each for each in trace.of(Taken)}
     for event in trace.of(Bound):
         key = event.name, event.site.caller
-        was_leaf, leaves[key] = leaves.get(key, False), event.is_leaf or _is_of_parameters(trace, event)
+        was_leaf, leaves[key] = leaves.get(key, False), event.is_leaf or _is_of_model(event, states)
         if not was_leaf or event.site.node in known:
             continue
         statement = statement_of(trace, event.site.node)
@@ -68,40 +74,24 @@ def lost_updates(trace: Trace) -> Iterator[tuple[Bound, ast.Assign]]:
             yield event, lost
 
 
-def _is_of_parameters(trace: Trace, event: Bound) -> bool:
-    """True if a loop over `parameters()`, alone or among others, gives a variable its value: it may be frozen."""
-    loop = trace.loops.get(event.site.loops[-1][0]) if event.site.loops else None
-    if not isinstance(loop, ast.For | ast.AsyncFor):
-        return False
-    todo: list[tuple[ast.expr, ast.expr]] = [(loop.target, loop.iter)]
-    while todo:
-        match todo.pop():
-            case ast.Name(id=name), ast.Call(func=ast.Attribute(attr="parameters")) if name == event.name:
-                return event.site.node in (loop, loop.target)
-            case ast.Name(id=name), ast.Call(func=ast.Attribute(attr="values", value=state)) if name == event.name:
-                return event.site.node in (loop, loop.target) and _is_state(state)
-            case ast.Tuple(elts=[_, target]), ast.Call(func=ast.Attribute(attr="named_parameters") as func):
-                todo.append((target, ast.Call(ast.Attribute(func.value, "parameters"), [], [])))
-            case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=given):
-                todo += zip(targets, given, strict=False)
-            case ast.Tuple(elts=[_, target]), ast.Call(func=ast.Name(id="enumerate"), args=[given, *_]):
-                todo.append((target, given))
-            case _:
-                pass
-    return False
-
-
-def _is_state(node: ast.expr) -> bool:
-    """True if an expression is the state dict of something."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict"
+def _is_of_model(event: Bound, states: Mapping[int, Taken]) -> bool:
+    """True if a variable got a parameter, which may be frozen, or a value of the state of a model."""
+    if isinstance(event.value, Tensor):
+        return memory_of(event.value).is_parameter or any(event.value.origin == each.site for each in states.values())
+    match event.gotten_from:
+        case _, "parameters" | "named_parameters":
+            return True
+        case state, "values" | "items":
+            return id(state) in states
+        case _:
+            return False
 
 
 def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
-    """True if `name = name - ...` is in a loop over `name`, and `name` is not read before the next iteration."""
+    """True if `name = ...` is in a loop over `name`, and `name` is not read before the next iteration."""
     match statement:
-        case ast.Assign(targets=[ast.Name(id=target)], value=ast.BinOp() | ast.Call() as value) if target == name:
-            if not _is_operand(name, value):
-                return False
+        case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name and _gives_another(value, name):
+            pass
         case _:
             return False
     around = reversed(ancestry(trace, statement))
@@ -117,17 +107,20 @@ def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
     return not any(each.lineno > last and each not in elsewhere for each in reads)
 
 
-def _is_operand(name: str, value: ast.expr) -> bool:
-    """True if a variable, or its data, is an operand of arithmetic."""
+def _gives_another(value: ast.expr, name: str) -> bool:
+    """True if an expression gives another tensor than the variable `name` has, and writes into none.
+
+    It is another variable, arithmetic, or what a method or a function makes of a tensor that it leaves as it is.
+    """
     match value:
         case ast.Name(id=read):
-            return read == name
-        case ast.Attribute(value=ast.Name(id=read), attr="data"):
-            return read == name
+            return read != name
+        case ast.Attribute(value=owner, attr="data"):
+            return _gives_another(owner, name)
         case ast.BinOp(left=left, right=right):
-            return _is_operand(name, left) or _is_operand(name, right)
-        case ast.Call(func=ast.Attribute(value=owner, attr=method), args=given) if method in _ARITHMETIC:
-            return any(_is_operand(name, each) for each in (owner, *given))
+            return any(isinstance(each, ast.Name | ast.Attribute | ast.Call | ast.BinOp) for each in (left, right))
+        case ast.Call(func=ast.Attribute(attr=method)):
+            return method in _COMPUTING
         case _:
             return False
 

@@ -76,10 +76,14 @@ class Wrapped:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taken:
-    """`state_dict()` of `owner` was called: what it gives is the memory of its parameters, under their names."""
+    """`state_dict()` of `owner` was called: what it gives is the memory of its parameters, under their names.
+
+    `state` is that, where the owner is not seen.
+    """
 
     owner: object
     site: Site
+    state: object = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.origins import Call, Item
 from gradpath.interpreter.sites import Site
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -43,6 +44,29 @@ def tensor_of(value: object) -> Tensor | None:
 def sources_of(value: object) -> tuple[object, ...]:
     """The values that an unknown value was derived from."""
     return tuple(getattr(value, "sources", ()))
+
+
+def gotten_from(value: object) -> tuple[object, str] | None:
+    """The unseen object and its method whose result an unknown value is an item of, or the second part of an item.
+
+    A loop over `model.named_parameters()` or `state.items()` gives such parts, with their names before them.
+    """
+    match getattr(value, "origin", None):
+        case Item(of=whole, key=1):
+            match getattr(whole, "origin", None):
+                case Item(of=pairs, key=None):
+                    return _method_of(pairs)
+        case Item(of=whole, key=None):
+            return _method_of(whole)
+    return None
+
+
+def _method_of(value: object) -> tuple[object, str] | None:
+    """The object and the method of it of which an unknown value is the result."""
+    match getattr(value, "origin", None):
+        case Call(of=method, name=name):
+            return getattr(method, "owner", None), name
+    return None
 
 
 def in_record(value: object, depth: int = 2) -> Iterator[object]:

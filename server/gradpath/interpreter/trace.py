@@ -14,7 +14,7 @@ from gradpath.interpreter.origins import Call
 from gradpath.interpreter.ownership import Named as Named
 from gradpath.interpreter.ownership import OwnershipEvent
 from gradpath.interpreter.readings import ReadOut as ReadOut
-from gradpath.interpreter.readings import in_record, read_of, sources_of
+from gradpath.interpreter.readings import gotten_from, in_record, read_of, sources_of
 from gradpath.interpreter.readings import parts_of as parts_of
 from gradpath.interpreter.readings import tensor_of as tensor_of
 from gradpath.interpreter.sites import Decision as Decision
@@ -274,6 +274,11 @@ class Bound:
     def sources(self) -> tuple[tuple[object, Tensor | None], ...]:
         """The values that an unknown value was derived from, each with its tensor, if it has one."""
         return tuple((each, tensor_of(each)) for each in sources_of(self.value))
+
+    @property
+    def gotten_from(self) -> tuple[object, str] | None:
+        """The unseen object and its method that gave it, alone or after its name, among others."""
+        return gotten_from(self.value)
 
     @property
     def is_plain(self) -> bool:

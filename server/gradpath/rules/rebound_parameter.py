@@ -158,10 +158,12 @@ def _not_a_leaf(trace: Trace, source: Source, site: Site, tensor: Tensor, what: 
 
 def _report_lost(trace: Trace, source: Source, bound: Bound, statement: ast.Assign) -> Report:
     at = _at(bound.site, statement)
-    fixes = source.proposed(_in_place_fixes(trace, source, at, statement, bound.name, Safety.UNSAFE))
+    fixes = source.proposed(_in_place_fixes(trace, source, at, statement, bound.name, Safety.UNSAFE, lost=True))
+    other = isinstance(statement.value, ast.Name)
     return Report(
         at,
-        f"`{bound.name}` is a new tensor from here on, which nothing reads: the parameter stays as it is",
+        f"`{bound.name}` is {'another' if other else 'a new'} tensor from here on, which nothing reads: "
+        "the parameter stays as it is",
         (Step(at, "gives the variable of the loop another value"),),
         help=f"update `{bound.name}` in place under torch.no_grad()",
         alternatives=(Advice("a `torch.optim` optimizer updates in place, too", reason=Reason.DESIGN),),
@@ -204,10 +206,16 @@ def _in_place_fixes(
     safety: Safety,
     *,
     tracked: bool = False,
+    lost: bool = False,
 ) -> Iterator[Fix]:
-    """The update in place: as it stands where gradients are off, unless its result is `tracked`, else without them."""
+    """The update in place: as it stands where gradients are off, unless its result is `tracked`, else without them.
+
+    A `lost` value of any kind is copied.
+    """
     document = source.document(at)
     update = _in_place(document, statement, name)
+    if update is None and lost:
+        update = f"{name}.copy_({edits.flat(document, statement.value)})"
     if update is None:
         return
     if not tracked and switch_around(trace, source, at) is not None:

@@ -79,7 +79,7 @@ def presumed_state_dict(machine: Machine, receiver: Unknown, arguments: Argument
     made = machine.unknown("state_dict", None, (receiver,), fresh=True, made=Made.DETACHED)
     if isinstance(made, Unknown):
         made.kind = Kind.PLAIN
-        taken = Taken(receiver, machine.site())
+        taken = Taken(receiver, machine.site(), made)
         machine.emit(taken)
         machine.remembered[_TAKEN, made.number] = taken
     return made

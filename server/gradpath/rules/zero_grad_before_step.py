@@ -112,8 +112,11 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     tests = list(_conditions(trace, loop, step))
     if any(_last_name(part) in shares for test in tests for part in _numbers(test)):
         return True
-    others = any(each.optimizer is not step.optimizer for each in trace.of(Stepped))
-    return any(map(_counts, tests)) and not others and not looks_at_gradients(trace)
+    if not any(map(_counts, tests)) or looks_at_gradients(trace):
+        return False
+    steps = trace.of(Stepped)
+    due = {each.site.loops for each in steps if each.optimizer is step.optimizer}
+    return all(each.site.loops in due for each in steps)  # Another optimizer may step with it, but at no other time.
 
 
 def _counts(test: ast.expr) -> bool:

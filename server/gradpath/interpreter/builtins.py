@@ -120,7 +120,9 @@ def _filter(machine: Machine, arguments: Arguments) -> Value:
             elif endless and (barren := barren + 1) > BARREN:
                 return
 
-    return Iteration(kept(), endless=endless, over=[source])
+    made = Iteration(kept(), endless=endless, over=[source])
+    made.made = machine.site()
+    return made
 
 
 def _reversed(machine: Machine, arguments: Arguments) -> Value:

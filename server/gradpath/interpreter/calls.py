@@ -179,7 +179,7 @@ def _result(signal: Signal) -> Value:
 def _generator(machine: Machine, function: Function, frame: Frame) -> Iteration:
     assert not isinstance(function.node, ast.Lambda)
     iteration = Iteration(iter(()), endless=any(map(never_ends, function.node.body)))
-    iteration.frame = frame
+    iteration.frame, iteration.made = frame, machine.site()
     iteration.host = host = _suspendable(machine, function.node, frame, iteration.returned)
     machine.suspended.append(ref(host))
     return iteration

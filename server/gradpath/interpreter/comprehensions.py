@@ -12,6 +12,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Set
 from gradpath.interpreter.scope import Loop, Scope
 from gradpath.interpreter.values import Value
+from gradpath.support.fast_dataclasses import replace
 
 _MOST = 256
 """The most items of an iterable that a comprehension evaluates; the rest of a longer one is unknown."""
@@ -94,7 +95,9 @@ def generator_expression(machine: Machine, node: ast.GeneratorExp) -> Value:
     source = machine.evaluate(node.generators[0].iter)
     host, endless = iterate(machine, source)
     scope = Scope(machine.frame.scope)
-    return Iteration(_lazily(machine, node, host, scope, endless), endless=endless, over=[source])
+    made = Iteration(_lazily(machine, node, host, scope, endless), endless=endless, over=[source])
+    made.made = replace(machine.site(), node=node)
+    return made
 
 
 def _lazily(

@@ -32,10 +32,24 @@ class Iteration(Object):
 
     `endless` says that the number of its items is not known, or not bounded; `counted` (of a `range` after it),
     `lengths` and `numbers` say more about it. `returned` gets what the body of a generator returns; `frame` is its own.
-    The host must not refer to this object: a generator without references ends at once. `over` is what it draws from.
+    The host must not refer to this object: a generator without references ends at once. `over` is what it draws from;
+    `made` is where the program made a filter or an expression of it, `drained` where it took all that it yields.
     """
 
-    __slots__ = ("counted", "depth", "endless", "frame", "host", "known", "lengths", "numbers", "returned")
+    __slots__ = (
+        "counted",
+        "depth",
+        "drained",
+        "endless",
+        "frame",
+        "host",
+        "known",
+        "lengths",
+        "made",
+        "numbers",
+        "over",
+        "returned",
+    )
     kind_name = "generator"
 
     def __init__(
@@ -48,6 +62,9 @@ class Iteration(Object):
         self.numbers: Numbers | None = None  # The range that it is.
         self.returned: list[Value] = []
         self.frame: Frame | None = None
+        self.made: object = None
+        self.drained: object = None
+        self.over = over
         self.known: int = max(map(known_items, over), default=0)
         self.depth: int = 1 + max((each.depth for each in over if isinstance(each, Iteration)), default=0)
         if self.depth > DEEPEST:
@@ -69,6 +86,14 @@ class Iteration(Object):
         if name == "close":
             return NativeFunction("close", lambda m, a: self.close())
         return super().attribute(machine, name)
+
+    def drain(self, site: object) -> None:
+        """Note that the program takes all items, and with them those of what it draws from."""
+        if self.drained is None:
+            self.drained = site
+            for each in self.over:
+                if isinstance(each, Iteration):
+                    each.drain(site)
 
     def close(self) -> None:
         """Close a generator: its `with` blocks are left, its `finally` blocks run."""
@@ -211,6 +236,8 @@ def _drawn(machine: Machine, value: Value, limit: int) -> tuple[list[Value], boo
         limit = value.shown() if isinstance(value, Container) else SOME
     items: list[Value] = []
     before = machine.budget.begin()
+    if isinstance(value, Iteration):
+        value.drain(machine.site())
     try:
         items.extend(itertools.islice(host, limit))
         return items, len(items) < limit and not is_endless

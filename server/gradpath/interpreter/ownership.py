@@ -28,6 +28,20 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
+class Drained:
+    """An optimizer was given a generator of parameters that had been gone through `before`, and got none of them.
+
+    `made` is where the program made the generator. `known` is false where it is only presumed to be one.
+    """
+
+    optimizer: object
+    made: Site
+    before: Site
+    site: Site
+    known: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Attached:
     """Something with parameters, `tensors`, became a part of a module after an optimizer had been made.
 

@@ -17,6 +17,7 @@ from gradpath.findings.syntax import call_of, function_of, statement_of
 from gradpath.findings.unreached import unreached
 from gradpath.fixes import edits, optimizer_fixes
 from gradpath.fixes.moving import moved_after
+from gradpath.interpreter.ownership import Drained
 from gradpath.interpreter.trace import (
     BackwardRan,
     Bound,
@@ -40,12 +41,15 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     steps = trace.of(Stepped)
     flow = flow_of(trace)
     reported = {id(tensor) for each in unreached(trace, source) for tensor in each.parameters}
+    drained = {id(each.optimizer) for each in trace.of(Drained)}
     for node in dict.fromkeys(step.site.node for step in steps):
         same = [step for step in steps if step.site.node is node]
         repeated = any(step.site.loops for step in same) or not isinstance(trace.entry, ast.Module)
         late = _comes_late(flow, same) if repeated else None
         if late is not None:
             yield _report(trace, source, same[-1], late)
+            continue
+        if any(id(step.optimizer) in drained for step in same):
             continue
         if all(id(tensor) in reported for step in same for tensor in (*step.parameters, *step.unseen)):
             continue

@@ -23,6 +23,7 @@ from gradpath.rules.ownership.left_out import left_out, ungrouped, unheld
 from gradpath.rules.ownership.loose_tensors import loose
 from gradpath.rules.ownership.parts import attached, in_plain_containers, place_of, remade, unregistered
 from gradpath.rules.ownership.thawed import thawed
+from gradpath.rules.ownership.used_up import is_used_up, used_up
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -46,6 +47,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         yield _hidden(trace, source, event)
     yield from loose(trace, source)
     yield from made_in_forward(trace, source)
+    yield from used_up(trace, source)
     for group in forgotten(trace):
         yield _forgotten(trace, source, group)
     if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
@@ -85,7 +87,7 @@ def _parts(trace: Trace) -> list[Attached | Overlooked]:
 
 def _denied(trace: Trace, report: Report) -> bool:
     """True if a path shows an optimizer that holds, or may hold, what came to be at the place of a report."""
-    if any(group.site.node is report.at.node for group in forgotten(trace)):
+    if any(group.site.node is report.at.node for group in forgotten(trace)) or is_used_up(trace, report):
         return False
     if _holds_any(trace):
         return True

@@ -303,7 +303,7 @@ def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) 
             unseen = machine.call(machine.attribute(part, "parameters"), Arguments())
             found.append(machine.library.unknown_item(machine, unseen, None) if isinstance(unseen, Unknown) else unseen)
     machine.remembered[DRAWN] = machine.unknown_count
-    return Drawn(found, open=module.has_unknown_parts)
+    return Drawn(found, open=module.has_unknown_parts, site=machine.site())
 
 
 def _named_parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:

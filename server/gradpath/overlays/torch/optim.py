@@ -14,7 +14,7 @@ from gradpath.interpreter.iteration import iterate, sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Computed, Copy
-from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.ownership import Drained, Given
 from gradpath.interpreter.trace import Clipped, OptionSet, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.frameworks import engines
@@ -23,7 +23,7 @@ from gradpath.overlays.presumed import weights
 from gradpath.overlays.presumed.presumed_tensors import is_made_leaf
 from gradpath.overlays.torch.nn import clear_gradients, note_optimizer
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
-from gradpath.overlays.torch.used_up import go_through
+from gradpath.overlays.torch.used_up import go_through, made_at
 from gradpath.support.words import words
 
 CLASSES = words(
@@ -125,7 +125,6 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
         settings.setdefault("lr", rest[1])
     settings.pop("params", None)
     optimizer.silent = settings.get("fused") is True
-    go_through(machine, parameters)
     _add(machine, optimizer, parameters, settings)
     if not optimizer.groups.items:
         raise AutogradError(FaultKind.OPTIMIZER_EMPTY)
@@ -160,6 +159,12 @@ def _add(
     is_group: bool = False,
 ) -> None:
     """Take parameters, or groups of them; a group may be empty, the whole may not."""
+    before, made = go_through(machine, parameters), made_at(parameters)
+    if before is not None:
+        certain = not isinstance(parameters, Unknown)
+        if made is not None:
+            machine.emit(Drained(optimizer, made, before, machine.site(), certain))
+        parameters = List([]) if certain else parameters
     if isinstance(parameters, Unknown):
         optimizer.open = True
         _take(machine, optimizer, parameters)

@@ -13,9 +13,13 @@ from gradpath.support.fast_dataclasses import dataclass, field
 
 
 class Drawn(List):
-    """The result of a module's `parameters()`: a generator whose items are known."""
+    """The result of a module's `parameters()`, called at `site`: a generator whose items are known."""
 
-    __slots__ = ()
+    __slots__ = ("site",)
+
+    def __init__(self, items: list[Value], *, open: bool, site: Site) -> None:
+        super().__init__(items, open=open)
+        self.site = site
 
 
 @dataclass(slots=True)
@@ -34,7 +38,15 @@ def go_through(machine: Machine, parameters: Value) -> Site | None:
     before = used.places.get(id(parameters))
     if before is None:
         used.places[id(parameters)] = (parameters, machine.site())
-    return None if before is None else before[1]
+        drained = parameters.drained if isinstance(parameters, Iteration) else None
+        return drained if isinstance(drained, Site) else None
+    return before[1]
+
+
+def made_at(parameters: Value) -> Site | None:
+    """The place where the program made a generator."""
+    made = parameters.made if isinstance(parameters, Iteration) else getattr(parameters, "site", None)
+    return made if isinstance(made, Site) else None
 
 
 def _is_generator(parameters: Value) -> bool:

@@ -1,0 +1,55 @@
+"""Optimizers that are given a generator of parameters of which nothing is left."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.diagnostic import Fix, Safety
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.syntax import statement_of
+from gradpath.fixes import edits
+from gradpath.interpreter.ownership import Drained
+from gradpath.interpreter.trace import Stepped, Trace
+from gradpath.repairs import Repair, Way
+
+
+def used_up(trace: Trace, source: Source) -> Iterator[Report]:
+    """The generators that an optimizer is given after somebody else has gone through them, if it steps."""
+    stepping = {id(each.optimizer) for each in trace.of(Stepped)}
+    found = {each.made.node: each for each in reversed(trace.of(Drained)) if id(each.optimizer) in stepping}
+    for each in found.values():
+        yield _report(trace, source, each)
+
+
+def is_used_up(trace: Trace, report: Report) -> bool:
+    """True if a report is about a generator that a path uses up."""
+    return any(each.made.node is report.at.node for each in trace.of(Drained))
+
+
+def _report(trace: Trace, source: Source, found: Drained) -> Report:
+    made, taker = source.short(found.made, limit=30), source.short(found.site, limit=30)
+    presumed = "" if found.known else ", if it is a generator"
+    return Report(
+        found.made,
+        f"`{taker}` gets no parameters from `{made}`: it is used up{presumed}",
+        (
+            Step(found.made, "yields its parameters once"),
+            Step(found.before, "goes through it"),
+            Step(found.site, "finds nothing left in it, and trains none of them"),
+        ),
+        help="keep a list of the parameters: it can be gone through again",
+        fixes=source.proposed(_listed(trace, source, found)),
+    )
+
+
+def _listed(trace: Trace, source: Source, found: Drained) -> Iterator[Fix]:
+    """`params = list(filter(...))`."""
+    node, statement = found.made.node, statement_of(trace, found.made.node)
+    if not isinstance(node, ast.expr) or not isinstance(statement, ast.Assign) or statement.value is not node:
+        return
+    document = source.document(found.made)
+    flat = edits.flat(document, node)
+    text = f"list{flat}" if isinstance(node, ast.GeneratorExp) else f"list({flat})"
+    repair = Repair(Way.LIST_OF, text=text)
+    yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, node, text),), preferred=True)

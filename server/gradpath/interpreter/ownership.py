@@ -137,4 +137,4 @@ class Named:
         return [(way, value.tensor) for way, value in self.module.parameters()]
 
 
-OwnershipEvent = Given | Attached | Overlooked | FlagMissed | Wrapped | Named | Taken | Loaded
+OwnershipEvent = Given | Drained | Attached | Overlooked | FlagMissed | Wrapped | Named | Taken | Loaded

@@ -94,8 +94,8 @@ class Fix:
 
     `rewrite` is true where the edits move code (`refactor.rewrite` in an editor).
     Of the fixes of a diagnostic that are `eligible`, the first safe one that holds is `preferred`, or else the first
-    one. A trial makes a fix unsafe where it changes anything of what ran, and takes it out of those that are eligible
-    where it changes what is learnt.
+    one: the one to recommend, which for a fault that raises nothing is bound to change what is computed. A trial makes
+    a fix unsafe where it changes anything of what ran, and ineligible where it keeps a parameter from learning.
     `repairs` say what it does; a fix that is no repair of the program, such as one of a comment, has none.
     `costs` are what else it changes of what is learnt, as its trial has shown; a fix with any is not safe.
     """
@@ -116,12 +116,12 @@ class Fix:
         safety: Safety,
         edits: tuple[Edit, ...],
         *,
-        preferred: bool = False,
+        eligible: bool = True,
         rewrite: bool = False,
     ) -> Fix:
         """The fix that makes these repairs; they are its title."""
         done = (repairs,) if isinstance(repairs, Repair) else repairs
-        return cls(title_of(done), safety, edits, preferred, rewrite, repairs=done)
+        return cls(title_of(done), safety, edits, rewrite=rewrite, eligible=eligible, repairs=done)
 
     @property
     def said(self) -> str:

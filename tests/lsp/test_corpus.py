@@ -31,10 +31,10 @@ async def editor(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIte
 
 
 def expected(path: Path) -> set[tuple[str, str, bool]]:
-    """The titles of the fixes, the texts after them, and whether they are preferred: an editor prefers safe ones."""
+    """The titles of the fixes, the texts after them, and whether they are preferred."""
     document = Document(str(path), path.read_text("utf-8"))
     return {
-        (fix.title, apply_edits(document, fix.edits), fix.preferred and fix.safety is Safety.SAFE)
+        (fix.title, apply_edits(document, fix.edits), fix.preferred)
         for diagnostic in mended(check(document)).diagnostics
         if diagnostic.level is not Level.HINT
         for fix in diagnostic.fixes

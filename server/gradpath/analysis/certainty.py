@@ -471,7 +471,6 @@ def _shortened(text: str, limit: int) -> str:
 
 
 def _one_preferred(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
-    """At most one fix is preferred, a safe one if there is any."""
-    fixes = tuple(replace(fix, eligible=fix.preferred) for fix in fixes)
+    """The best of the eligible fixes is preferred."""
     chosen = best_of(fixes)
     return tuple(replace(fix, preferred=fix is chosen) for fix in fixes)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gradpath.analysis.check import Analysis
 from gradpath.diagnostic import Action, ActionKind, Diagnostic, Edit, Fix, Range
-from gradpath.features.edits import compatible_safe_fixes, edited, first_safe, still_parses, with_newlines_of
+from gradpath.features.edits import compatible_safe_fixes, edited, still_parses, with_newlines_of
 from gradpath.rules import RULES
 from gradpath.source.cells import CellsDocument
 from gradpath.source.suppress import ignore_edit
@@ -70,7 +70,6 @@ def _fixes(diagnostics: Sequence[Diagnostic]) -> list[Action]:
     """An action for each fix; fixes that several diagnostics share appear once."""
     actions: dict[tuple[str, tuple[Edit, ...]], Action] = {}
     for diagnostic in diagnostics:
-        best = first_safe(diagnostic)
         for fix in diagnostic.fixes:
             if not fix.edits:
                 continue
@@ -79,7 +78,7 @@ def _fixes(diagnostics: Sequence[Diagnostic]) -> list[Action]:
                 actions[key] = replace(known, diagnostics=(*known.diagnostics, diagnostic))
                 continue
             kind = ActionKind.REWRITE if fix.rewrite else ActionKind.QUICK_FIX
-            actions[key] = Action(fix.title, kind, fix.edits, (diagnostic,), preferred=fix is best)
+            actions[key] = Action(fix.title, kind, fix.edits, (diagnostic,), preferred=fix.preferred)
     return sorted(actions.values(), key=lambda action: not action.preferred)
 
 

@@ -40,7 +40,7 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
             repair = Repair(Way.EACH_CALL, (function.name,), (memory.lineno,), f"@{text}")
         if edit is not None:
             drawn = any(is_drawn(node.name) for node in reach([case.first]))
-            yield Fix.by(repair, Safety.UNSAFE if drawn else Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(repair, Safety.UNSAFE if drawn else Safety.SAFE, (edit,))
         return
 
 

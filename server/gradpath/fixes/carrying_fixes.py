@@ -87,13 +87,13 @@ def _one_call(case: Case) -> Iterator[Fix]:
     text = f"sum({losses}).backward()"
     if len(loop.body) == 1:
         repair = Repair(Way.SUM_ONCE, text=text)
-        yield Fix.by(repair, Safety.SAFE, (edits.replace(document, loop, text),), preferred=True)
+        yield Fix.by(repair, Safety.SAFE, (edits.replace(document, loop, text),))
         return
     inside = [event for event in case.trace.of(Cleared) if any(number == case.number for number, _ in event.site.loops)]
     new, gone = edits.insert_before(document, loop, text), edits.delete_statement(document, own)
     if not inside and new is not None and gone is not None:
         repair = Repair(Way.SUM_BEFORE_LOOP, text=text)
-        yield Fix.by(repair, Safety.SAFE, (new, gone), preferred=True, rewrite=True)
+        yield Fix.by(repair, Safety.SAFE, (new, gone), rewrite=True)
 
 
 def _gone_through(document: Document, loop: ast.For, call: ast.Call) -> str | None:
@@ -162,7 +162,7 @@ def _added_up(case: Case) -> Iterator[Fix]:
     if start is not None and end is not None and edits.stands_alone(document, statement):
         repair = Repair(Way.SUM_AFTER_LOOP, lines=(loop.lineno,))
         changes = (start, edits.replace(document, statement, text), end)
-        yield Fix.by(repair, Safety.SAFE, changes, preferred=True, rewrite=True)
+        yield Fix.by(repair, Safety.SAFE, changes, rewrite=True)
 
 
 def retaining(case: Case) -> Iterator[Fix]:
@@ -172,7 +172,7 @@ def retaining(case: Case) -> Iterator[Fix]:
     if edit is not None and call is not None:
         repair = Repair(Way.RETAIN_IN_LOOP, lines=(case.again.line,))
         is_one = case.from_outside or is_from_outside(case.node, case.again, case.number)
-        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=is_one)
+        yield Fix.by(repair, Safety.SAFE, (edit,), eligible=is_one)
 
 
 def _only_asks(case: Case) -> bool:

@@ -38,7 +38,7 @@ def started_anew(case: Case) -> Iterator[Fix]:
                 moved = into_block(case.trace, case.source.document(case.again), [statement], case.loop, case.loop.body)
                 if moved is not None:
                     repair = Repair(Way.START_IN_LOOP, (name,), (statement.lineno,))
-                    yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)
+                    yield Fix.by(repair, Safety.SAFE, moved, rewrite=True)
                 return
 
 
@@ -62,7 +62,7 @@ def emptied(case: Case) -> Iterator[Fix]:
         (end, Repair(Way.EMPTY_AFTER, (name,), (case.again.line,))),
     ):
         if edit is not None:
-            yield Fix.by(repair, safety, (edit,), preferred=True)
+            yield Fix.by(repair, safety, (edit,))
 
 
 def _is_window(case: Case, name: str) -> bool:
@@ -93,7 +93,7 @@ def forgotten(case: Case) -> Iterator[Fix]:
             if edit is not None and all(_begins(case, each.text, value) for each in found):
                 names, text = tuple(each.text for each in found), lines[0] if len(lines) == 1 else ""
                 repair = Repair(Way.FORGET_AFTER, names, (statement.end_lineno or statement.lineno,), text)
-                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+                yield Fix.by(repair, Safety.SAFE, (edit,))
         return
 
 

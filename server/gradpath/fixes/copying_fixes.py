@@ -34,7 +34,7 @@ def saved_copies(trace: Trace, source: Source, found: Overwriting) -> Iterator[F
         text = edits.followed(source.text(site, node), node, ".clone()")
         repair = Repair(Way.SAVE_COPY, lines=(node.lineno,), text=text if len(text) <= 40 else "")
         changes = edits.append(source.document(site), node, ".clone()")
-        yield Fix.by(repair, Safety.SAFE, changes, preferred=True)
+        yield Fix.by(repair, Safety.SAFE, changes)
 
 
 def _may_be_saved_again(trace: Trace, found: Overwriting) -> bool:

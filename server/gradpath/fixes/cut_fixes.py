@@ -59,7 +59,7 @@ def _passing(source: Source, site: Site, repair: Repair, name: str, value: str, 
     """A keyword argument with which a call keeps the graph."""
     edit = edits.add_keyword(source.document(site), site.node, name, value) if isinstance(site.node, ast.Call) else None
     if edit is not None:
-        yield Fix.by(repair, Safety.SAFE if safe else Safety.UNSAFE, (edit,), preferred=True)
+        yield Fix.by(repair, Safety.SAFE if safe else Safety.UNSAFE, (edit,))
 
 
 def _is_taken(cause: Cause, node: ast.AST) -> bool:
@@ -85,7 +85,7 @@ def _dropped(trace: Trace, source: Source, cause: Cause, site: Site) -> Iterator
     elif source.document(site).line(site.line).count(cut) > 1:
         repair = Repair(Way.DROP_CUT_OF, (source.short(site, read.value, 30),), (site.line,), cut)
     safety = Safety.UNSAFE if read.attr in CASTS else Safety.SAFE
-    yield Fix.by(repair, safety, tuple(written.changes), preferred=True)
+    yield Fix.by(repair, safety, tuple(written.changes))
 
 
 def _is_perhaps_freed(trace: Trace, cause: Cause) -> bool:
@@ -130,13 +130,13 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
         edit = edits.unwrap_block(document, switch.block)
         if edit is not None:
             repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"with {text}:")
-            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(repair, Safety.SAFE, (edit,))
     elif switch.decorated is not None:
         whole = document.line(line).strip()
         if whole.startswith("@") and getattr(switch.site.node, "end_lineno", line) == line:
             edit = Edit(document.path, Range(Position(line, 1), Position(line + 1, 1)), "")
             repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"@{text}")
-            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(repair, Safety.SAFE, (edit,))
     elif switch.lasting:
         yield from _decorated(trace, source, switch)
 
@@ -159,7 +159,7 @@ def _recorded(trace: Trace, source: Source, cause: Cause, near: Site, switch: Sw
     if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)):
         edit = edits.wrap(document, statement, f"with {torch}.enable_grad():")
         if edit is not None:
-            yield Fix.by(Repair(Way.RECORD, lines=(place.line,)), Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.RECORD, lines=(place.line,)), Safety.SAFE, (edit,))
 
 
 def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
@@ -177,12 +177,12 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
         off = removed(trace, document, statement)
         if off is not None:
             repair = Repair(Way.DELETE_MODE, lines=(switch.site.line,), text=edits.flat(document, statement))
-            yield Fix.by(repair, Safety.SAFE, (off,), preferred=True)
+            yield Fix.by(repair, Safety.SAFE, (off,))
         return
     gone = edits.delete_statement(document, statement) if len(function.body) > 1 else None
     new = edits.insert_before(document, function, f"@{torch}.no_grad()")
     if gone is not None and new is not None and any(each is statement for each in function.body):
-        yield Fix.by(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, (new, gone), preferred=True)
+        yield Fix.by(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, (new, gone))
 
 
 def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:

@@ -50,7 +50,7 @@ def _is_own(text: str) -> bool:
 
 def _fix(way: Way, names: Sequence[str], lines: Sequence[int], text: str, edit: Sequence[Edit]) -> Fix:
     repair = Repair(way, tuple(dict.fromkeys(names)), tuple(lines), text)
-    return Fix.by(repair, Safety.SAFE, tuple(edit), preferred=True)
+    return Fix.by(repair, Safety.SAFE, tuple(edit))
 
 
 # After the backward

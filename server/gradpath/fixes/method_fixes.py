@@ -69,7 +69,7 @@ def _moved(
             repair = Repair(way, (f"{own}.{name}",), (statement.lineno,), reader.name, near)
             # Several steps have used what was computed once: they would now use what the parameters have become.
             safety = Safety.UNSAFE if len(trace.of(Stepped)) > 1 else Safety.SAFE
-            yield Fix.by(repair, safety, (gone, new), preferred=True, rewrite=True)
+            yield Fix.by(repair, safety, (gone, new), rewrite=True)
 
 
 def _is_used_outside(document: Document, owner: ast.ClassDef, name: str) -> bool:

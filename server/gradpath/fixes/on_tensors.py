@@ -72,7 +72,7 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
         lines = tuple(sorted({each.lineno for each in reads}))
         inside = all(holds(call, each) for each in reads)
         repair = Repair(Way.USE_TENSOR, (source.short(site),)) if inside else Repair(Way.WITHOUT_READING, lines=lines)
-        yield Fix.by(repair, Safety.SAFE, tuple(written.changes), preferred=True)
+        yield Fix.by(repair, Safety.SAFE, tuple(written.changes))
 
 
 def on_tensors_read(trace: Trace, source: Source, cut: Site, added: Site) -> Iterator[Fix]:
@@ -95,7 +95,7 @@ def _translated(trace: Trace, document: Document, call: ast.Call, expressions: S
     if all(map(written.takes, expressions)) and written.arrays and written.takes_from(call):
         lines = tuple(sorted({each.range.start.line for each in written.changes}))
         repair = Repair(Way.WITH_PYTORCH, lines=lines)
-        yield Fix.by(repair, Safety.SAFE, tuple(written.changes), preferred=True, rewrite=True)
+        yield Fix.by(repair, Safety.SAFE, tuple(written.changes), rewrite=True)
 
 
 def is_maker(call: ast.Call) -> bool:

@@ -41,7 +41,7 @@ def requiring(source: Source, step: Stepped) -> Iterator[Fix]:
         if isinstance(made.node, ast.Call):
             change = edits.add_keyword(source.document(made), made.node, "requires_grad", "True")
         if change is not None:
-            yield Fix.by(Repair(Way.REQUIRE, text="requires_grad=True"), Safety.UNSAFE, (change,), preferred=True)
+            yield Fix.by(Repair(Way.REQUIRE, text="requires_grad=True"), Safety.UNSAFE, (change,))
 
 
 def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -> Iterator[Fix]:

@@ -82,7 +82,7 @@ def counterparts(
             target = edits.flat(document, node.target)
             full = " ".join(edit.new_text.split())
             text = full if len(full) <= 40 else f"{target} = {target} {_OPERATORS[type(node.op)]} …"
-            yield Fix.by(Repair(Way.NEW_TENSOR, (target,), text=text), safety, (edit,), preferred=safety is Safety.SAFE)
+            yield Fix.by(Repair(Way.NEW_TENSOR, (target,), text=text), safety, (edit,))
     elif isinstance(node, ast.Call):
         fixes = list(_called(trace, document, node, statement, safety))
         yield from fixes
@@ -94,7 +94,7 @@ def counterparts(
         line = edits.insert_before(document, statement, f"{name} = {name}.clone()")
         if line is not None:
             repair = Repair(Way.WRITE_INTO_COPY, (name,), text=f"{name} = {name}.clone()")
-            yield Fix.by(repair, safety, (line,), preferred=safety is Safety.SAFE)
+            yield Fix.by(repair, safety, (line,))
 
 
 def write_text(trace: Trace, source: Source, site: Site, limit: int) -> str:
@@ -156,7 +156,7 @@ def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stm
         if edit is not None and assigned is not None:
             if not is_alone(statement, call) and _is_read_again(trace, statement, _text(first)):
                 safety = Safety.UNSAFE
-            yield Fix.by(Repair(Way.NOT_IN_PLACE), safety, (*assigned, edit), preferred=safety is Safety.SAFE)
+            yield Fix.by(Repair(Way.NOT_IN_PLACE), safety, (*assigned, edit))
         return
     if not isinstance(call.func, ast.Attribute):
         return
@@ -173,7 +173,7 @@ def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stm
     drop = Edit(document.path, Range(Position(end.line, end.column - 1), end), "")
     if not any(each is call for each in _chain(statement)) and _is_read_again(trace, statement, _text(receiver)):
         safety = Safety.UNSAFE
-    yield Fix.by(Repair(Way.NEW_TENSOR_BY, (name[:-1],)), safety, (*assigned, drop), preferred=safety is Safety.SAFE)
+    yield Fix.by(Repair(Way.NEW_TENSOR_BY, (name[:-1],)), safety, (*assigned, drop))
 
 
 def _assigned(
@@ -261,7 +261,7 @@ def _without_flag(source: Source, applied: Applied, safety: Safety) -> Iterator[
         return
     edit = edits.drop_keyword(source.document(made), made.node, "inplace")
     if edit is not None:
-        yield Fix.by(Repair(Way.NOT_IN_PLACE_ON, lines=(made.line,)), safety, (edit,), preferred=safety is Safety.SAFE)
+        yield Fix.by(Repair(Way.NOT_IN_PLACE_ON, lines=(made.line,)), safety, (edit,))
 
 
 def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:

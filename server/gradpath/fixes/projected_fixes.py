@@ -44,4 +44,4 @@ def projected(case: Case) -> Iterator[Fix]:
         text = f"{name}.copy_({edits.flat(document, statement.value)})"
         edit = Edit(edit.path, edit.range, edit.new_text.replace(old, text, 1))
         repair = Repair(Way.WRITE_INTO, (name,), text=f"with {torch}.no_grad(): {text}")
-        yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)
+        yield Fix.by(repair, Safety.UNSAFE, (edit,))

@@ -76,7 +76,7 @@ def _moved_into(need: Need, built: Sequence[ast.stmt]) -> Iterator[Fix]:
                 repair = Repair(Way.MOVE_INTO, (owner.name,), lines)
             counted = isinstance(owner, ast.For) and ast.unparse(owner.iter).startswith("range(")
             safety = Safety.UNSAFE if _draws(need, outside) and not counted else Safety.SAFE
-            yield Fix.by(repair, safety, moved, preferred=True, rewrite=True)
+            yield Fix.by(repair, safety, moved, rewrite=True)
 
 
 def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> Iterator[Fix]:
@@ -88,7 +88,7 @@ def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> 
         if moved is not None:
             repair = Repair(Way.MOVE_AFTER, lines=tuple(each.lineno for each in earlier), near=spoilt.lineno)
             safety = Safety.UNSAFE if _draws(need, earlier) else Safety.SAFE
-            yield Fix.by(repair, safety, moved, preferred=True, rewrite=True)
+            yield Fix.by(repair, safety, moved, rewrite=True)
 
 
 def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: bool) -> Iterator[Fix]:
@@ -107,7 +107,7 @@ def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: boo
             repair = run_again(Way.AGAIN_BEFORE, copied, target.lineno)
             safety = Safety.SAFE if alone or not need.updated else Safety.UNSAFE
             safety = Safety.UNSAFE if _safety(need, built) is Safety.UNSAFE else safety
-            yield Fix.by(repair, safety, (edit,), preferred=True, rewrite=True)
+            yield Fix.by(repair, safety, (edit,), rewrite=True)
             break
     for place in spoilt if need.updated else ():
         copied = [each for each in built if each.lineno < place.lineno]
@@ -116,7 +116,7 @@ def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: boo
         if texts and all(texts) and new is not None and isinstance(place, ast.Expr):
             repair = run_again(Way.AGAIN_AFTER, copied, place.end_lineno)
             safety = Safety.SAFE if alone and not drawn else Safety.UNSAFE
-            yield Fix.by(repair, safety, (new,), preferred=True, rewrite=True)
+            yield Fix.by(repair, safety, (new,), rewrite=True)
 
 
 def _in_body(trace: Trace, sites: Sequence[Site], caller: Site | None) -> list[ast.stmt]:
@@ -183,4 +183,4 @@ def one_by_one(trace: Trace, source: Source, again: Site) -> Iterator[Fix]:
             edits.replace(document, loop.iter, edits.flat(document, part.iter)),
         )
         repair = Repair(Way.EACH_IN_LOOP, (name,), (loop.lineno,))
-        yield Fix.by(repair, Safety.SAFE, (begun, *header, new), preferred=True, rewrite=True)
+        yield Fix.by(repair, Safety.SAFE, (begun, *header, new), rewrite=True)

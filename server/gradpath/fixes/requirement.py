@@ -38,7 +38,7 @@ def required_earlier(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
         moved = moved_before(trace, source.document(site), statement, first) if shares else None
         if moved is not None:
             repair = Repair(Way.MOVE_BEFORE, lines=(statement.lineno,), near=first.lineno)
-            yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)
+            yield Fix.by(repair, Safety.SAFE, moved, rewrite=True)
             return
 
 
@@ -57,7 +57,7 @@ def required_before(trace: Trace, source: Source, failure: Failed, wanted: Tenso
         edit = edits.insert_before(source.document(use), statement, text)
         if edit is not None:
             repair = Repair(Way.REQUIRE_BEFORE, (name,), (statement.lineno,), text)
-            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(repair, Safety.SAFE, (edit,))
             return
 
 
@@ -70,7 +70,7 @@ def required_for(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
             edit = edits.insert_before(source.document(site), statement, f"{name}.requires_grad_()")
             if edit is not None:
                 repair = Repair(Way.REQUIRE_BEFORE, (name,), (statement.lineno,), f"{name}.requires_grad_()")
-                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+                yield Fix.by(repair, Safety.SAFE, (edit,))
 
 
 def _uses_without_graph(failure: Failed, wanted: Tensor) -> list[Site]:
@@ -97,7 +97,7 @@ def thawed(
                 edit = edits.insert_before(document, statement, *(f"{name}.requires_grad_()" for name in names))
                 if edit is not None and any(names):
                     repair = Repair(Way.TRAIN, (names[0],), text=f"{names[0]}.requires_grad_()")
-                    yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+                    yield Fix.by(repair, Safety.SAFE, (edit,))
                 return
 
 
@@ -149,7 +149,7 @@ def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root
         edit, target, _ = again
         repair = run_again(Way.AGAIN_RECORDED, statements, target.lineno)
         drawn = any(is_drawn(each.operation) for each in upstream)
-        yield Fix.by(repair, Safety.UNSAFE if drawn else Safety.SAFE, (edit,), preferred=True, rewrite=True)
+        yield Fix.by(repair, Safety.UNSAFE if drawn else Safety.SAFE, (edit,), rewrite=True)
 
 
 def thawed_again(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Iterator[Fix]:
@@ -173,7 +173,7 @@ def thawed_again(trace: Trace, source: Source, failure: Failed, root: Tensor) ->
     edit = edits.insert_before(source.document(near), first, *new)
     if edit is not None:
         repair = Repair(Way.UNDO_BEFORE, lines=(switch.lineno,), text=new[-1].strip(), near=first.lineno)
-        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+        yield Fix.by(repair, Safety.SAFE, (edit,))
 
 
 def _switch_beside(trace: Trace, block: Sequence[ast.stmt], frozen: Sequence[Tensor]) -> ast.stmt | None:

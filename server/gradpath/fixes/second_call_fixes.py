@@ -49,7 +49,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     yield from _kept(case)
     yield from differentiable(case)
     if not case.same_place:
-        yield from (replace(fix, preferred=not case.same_root) for fix in again)
+        yield from (replace(fix, eligible=not case.same_root) for fix in again)
         yield from _started_anew(case)
         yield from computed_where_read(case.trace, case.source, case.shared)
     if apart is None and case.is_updated and not at_once:
@@ -92,7 +92,7 @@ def _without_repeat(case: Case) -> Iterator[Fix]:
     if isinstance(statement, ast.Expr):
         edit = removed(case.trace, case.source.document(case.again), statement)
         if edit is not None:
-            yield Fix.by(Repair(Way.DELETE_SECOND), Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.DELETE_SECOND), Safety.SAFE, (edit,))
 
 
 def _kept(case: Case) -> Iterator[Fix]:
@@ -103,7 +103,7 @@ def _kept(case: Case) -> Iterator[Fix]:
     if edit is not None and call is not None:
         doubles = case.same_root and case.earlier.accumulates
         repair = Repair(Way.RETAIN_TWICE if doubles else Way.RETAIN, lines=(before.line,))
-        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=not doubles)
+        yield Fix.by(repair, Safety.SAFE, (edit,), eligible=not doubles)
 
 
 def _keeping_call(case: Case) -> Site:
@@ -145,7 +145,7 @@ def _started_anew(case: Case) -> Iterator[Fix]:
             edit = edits.insert_before(case.source.document(case.again), outer, text)
             if edit is not None:
                 repair = Repair(Way.RESTART, (name,), (outer.lineno,), text)
-                yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+                yield Fix.by(repair, Safety.SAFE, (edit,))
         return
 
 
@@ -187,7 +187,7 @@ def _summed(case: Case) -> Fix | None:
         return None
     text = f"{first[1]}{left} + {right}{first[2]}"
     repair = Repair(Way.SUM_TWO, text=text)
-    return Fix.by(repair, Safety.SAFE, (gone, edits.replace(document, two, text)), preferred=True)
+    return Fix.by(repair, Safety.SAFE, (gone, edits.replace(document, two, text)))
 
 
 def _summand(case: Case, site: Site) -> tuple[ast.expr, str, str] | None:

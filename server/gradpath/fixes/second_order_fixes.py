@@ -34,7 +34,7 @@ def differentiated(case: Case) -> Iterator[Fix]:
         return
     edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
     if edit is not None:
-        yield Fix.by(Repair(Way.CREATE, lines=(case.before.line,)), Safety.SAFE, (edit,), preferred=True)
+        yield Fix.by(Repair(Way.CREATE, lines=(case.before.line,)), Safety.SAFE, (edit,))
 
 
 def differentiable(case: Case) -> Iterator[Fix]:

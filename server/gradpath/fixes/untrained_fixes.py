@@ -27,7 +27,7 @@ def built_later(trace: Trace, source: Source, given: Given, attached: Site) -> I
     optimizer = edits.flat(document, making.targets[0])
     moved = moved_after(trace, document, [making], attaching)
     if moved is not None:
-        yield Fix.by(Repair(Way.OPTIMIZER_AFTER, (optimizer,), text=part), Safety.UNSAFE, moved, preferred=True)
+        yield Fix.by(Repair(Way.OPTIMIZER_AFTER, (optimizer,), text=part), Safety.UNSAFE, moved)
     moved = moved_before(trace, document, attaching, making)
     if moved is not None:
         yield Fix.by(Repair(Way.SET_BEFORE, (part,), text=optimizer), Safety.UNSAFE, moved)
@@ -71,9 +71,7 @@ def given_too(
         case _:
             return
     change = edits.replace(document, call.args[0], new)
-    yield Fix.by(
-        Repair(Way.LEAF_TOO if is_leaf else Way.PARAMETERS_TOO, (name,)), Safety.UNSAFE, (change,), preferred=True
-    )
+    yield Fix.by(Repair(Way.LEAF_TOO if is_leaf else Way.PARAMETERS_TOO, (name,)), Safety.UNSAFE, (change,))
 
 
 def of_original(trace: Trace, source: Source, given: Given) -> Iterator[Fix]:
@@ -92,7 +90,7 @@ def of_original(trace: Trace, source: Source, given: Given) -> Iterator[Fix]:
                     document = source.document(given.site)
                     name = edits.flat(document, original)
                     change = edits.replace(document, module, name)
-                    yield Fix.by(Repair(Way.PARAMETERS_OF, (name,)), Safety.UNSAFE, (change,), preferred=True)
+                    yield Fix.by(Repair(Way.PARAMETERS_OF, (name,)), Safety.UNSAFE, (change,))
                     return
 
 
@@ -110,7 +108,7 @@ def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator
     value = document.slice(document.range_of(statement.value))
     inner = f"({value})" if isinstance(statement.value, ast.Tuple) and not value.startswith("(") else value
     new = (edits.replace(document, statement.value, f"{wrapper}({inner})"),)
-    yield Fix.by(Repair(Way.HOLD_IN, text=wrapper), Safety.UNSAFE, new, preferred=True)
+    yield Fix.by(Repair(Way.HOLD_IN, text=wrapper), Safety.UNSAFE, new)
 
 
 def _name_of_nn(document: Document) -> str | None:

@@ -80,7 +80,7 @@ def _asked_for(
     text = f"{name}.{method}()"
     edit = edits.insert_before(source.document(frame), statement, text)
     if edit is not None:
-        yield Fix.by(Repair(way, (name,), (statement.lineno,), text), Safety.SAFE, (edit,), preferred=True)
+        yield Fix.by(Repair(way, (name,), (statement.lineno,), text), Safety.SAFE, (edit,))
 
 
 def _left_out(trace: Trace, source: Source, absent: GradientAbsent) -> Iterator[Fix]:
@@ -96,7 +96,7 @@ def _left_out(trace: Trace, source: Source, absent: GradientAbsent) -> Iterator[
     elif isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign):
         edit = edits.wrap(document, statement, f"{test}:")
     if edit is not None:
-        yield Fix.by(Repair(Way.WITH_GRADIENT, text=test), Safety.SAFE, (edit,), preferred=True)
+        yield Fix.by(Repair(Way.WITH_GRADIENT, text=test), Safety.SAFE, (edit,))
 
 
 def _why(trace: Trace, source: Source, absent: GradientAbsent) -> tuple[list[Step], str, str]:

@@ -226,14 +226,10 @@ def _copied(source: Source, site: Site) -> Iterator[Fix]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict":
         text = edits.flat(document, node)
         copied = f"{{name: value.clone() for name, value in {text}.items()}}"
-        yield Fix.by(
-            Repair(Way.USE_COPY, text=copied), Safety.UNSAFE, (edits.replace(document, node, copied),), preferred=True
-        )
+        yield Fix.by(Repair(Way.USE_COPY, text=copied), Safety.UNSAFE, (edits.replace(document, node, copied),))
         return
     text = edits.followed(edits.flat(document, node), node, ".clone()")
-    yield Fix.by(
-        Repair(Way.USE_COPY, text=text), Safety.UNSAFE, edits.append(document, node, ".clone()"), preferred=True
-    )
+    yield Fix.by(Repair(Way.USE_COPY, text=text), Safety.UNSAFE, edits.append(document, node, ".clone()"))
 
 
 def _never(trace: Trace, report: Report) -> bool:

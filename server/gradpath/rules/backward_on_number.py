@@ -85,7 +85,7 @@ def _fixes(trace: Trace, source: Source, failure: Failed, read: ReadOut | None) 
         return
     safety = Safety.UNSAFE if _kept_elsewhere(trace, read) else Safety.SAFE
     repair = Repair(Way.DROP_CUT, lines=(read.site.line,), text=dropped)
-    yield Fix.by(repair, safety, (edit,), preferred=True)
+    yield Fix.by(repair, safety, (edit,))
 
 
 def _kept_elsewhere(trace: Trace, read: ReadOut) -> bool:

@@ -73,7 +73,7 @@ def _kept_as_list(trace: Trace, source: Source, clip: Clipped, given: ast.expr |
     if len(bound) == 1:
         text = f"list({edits.flat(document, bound[0])})"
         repair = Repair(Way.LIST_OF, text=text)
-        yield Fix.by(repair, Safety.SAFE, (edits.replace(document, bound[0], text),), preferred=True)
+        yield Fix.by(repair, Safety.SAFE, (edits.replace(document, bound[0], text),))
 
 
 def _stored(given: ast.expr | None) -> str:

@@ -73,7 +73,7 @@ def _fixes(trace: Trace, source: Source, wrapped: Wrapped, names: Sequence[str])
     document = source.document(wrapped.site)
     added = edits.add_keyword(document, call, "find_unused_parameters", "True")
     if added is not None:
-        yield Fix.by(Repair(Way.FIND_UNUSED), Safety.UNSAFE, (added,), preferred=True)
+        yield Fix.by(Repair(Way.FIND_UNUSED), Safety.UNSAFE, (added,))
     statement, owner = statement_of(trace, wrapped.site.node), _owner(names)
     others = [name for name in wrapped.names if name.startswith(f"{owner}.") and name not in names]
     if not owner or others or statement is None or not call.args:

@@ -94,7 +94,7 @@ def _without_copy(trace: Trace, source: Source, failure: Failed) -> Iterator[Fix
             document = source.document(failure.site)
             text = edits.flat(document, own)
             repair = Repair(Way.ASK_ITSELF, (text,))
-            yield Fix.by(repair, Safety.SAFE, (edits.replace(document, given, text),), preferred=True)
+            yield Fix.by(repair, Safety.SAFE, (edits.replace(document, given, text),))
 
 
 def _required_late(trace: Trace, wanted: Tensor, output: Tensor) -> Flagged | None:

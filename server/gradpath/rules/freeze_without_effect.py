@@ -135,7 +135,7 @@ def _report_compared(source: Source, event: FlagMissed, compared: ast.Compare, s
     document, (value,) = source.document(event.site), compared.comparators
     text = f"{edits.flat(document, compared.left)} = {edits.flat(document, value)}"
     edit = edits.replace(document, compared, text)
-    fix = Fix.by(Repair(Way.FREEZE_IT, text=text), Safety.UNSAFE, (edit,), preferred=True)
+    fix = Fix.by(Repair(Way.FREEZE_IT, text=text), Safety.UNSAFE, (edit,))
     return Report(
         event.site,
         f"`{source.short(event.site, compared, 40)}` freezes nothing: `==` compares",
@@ -155,9 +155,7 @@ def _fixes(source: Source, event: FlagMissed, statement: ast.Assign | None) -> I
     else:
         text = f"{owner}.requires_grad"
         edit = edits.replace(document, target, text)
-    yield Fix.by(
-        Repair(Way.THAW_IT if event.value else Way.FREEZE_IT, text=text), Safety.UNSAFE, (edit,), preferred=True
-    )
+    yield Fix.by(Repair(Way.THAW_IT if event.value else Way.FREEZE_IT, text=text), Safety.UNSAFE, (edit,))
 
 
 RULE = Rule(

@@ -162,7 +162,7 @@ def _by_grad(trace: Trace, source: Source, run: BackwardRan, call: ast.Call, sta
             text = f"{torch}.autograd.grad({edits.flat(document, loss)}, {names}, create_graph=True)"
             if gone is not None and torch is not None:
                 changes = gone, edits.replace(document, read, text)
-                yield Fix.by(Repair(Way.USE_GRAD, text=text), Safety.UNSAFE, changes, preferred=True)
+                yield Fix.by(Repair(Way.USE_GRAD, text=text), Safety.UNSAFE, changes)
         case _:
             return
 

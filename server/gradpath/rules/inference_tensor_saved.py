@@ -77,11 +77,11 @@ def _fixes(source: Source, site: Site, switch: Switch | None, name: str) -> Iter
         edit = _as_no_grad(source, switch)
         if edit is not None:
             line = switch.site.line
-            yield Fix.by(Repair(Way.NO_GRAD_ON, lines=(line,)), Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.NO_GRAD_ON, lines=(line,)), Safety.SAFE, (edit,))
     reads = [each for each in variables(site.node) if source.text(site, each) == name]
     if len(reads) == 1 and isinstance(site.node, ast.expr) and site.node is not reads[0]:
         edit_clone = edits.append(source.document(site), reads[0], ".clone()")
-        yield Fix.by(Repair(Way.USE_COPY, (name,), text=f"{name}.clone()"), Safety.SAFE, edit_clone, preferred=True)
+        yield Fix.by(Repair(Way.USE_COPY, (name,), text=f"{name}.clone()"), Safety.SAFE, edit_clone)
 
 
 def _as_no_grad(source: Source, switch: Switch) -> Edit | None:

@@ -84,7 +84,7 @@ def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[F
         torch = edits.torch_in(document)
         edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None and torch is not None:
-            yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,))
             yield from _put_off(trace, document, statement, torch)
         if not _has_graph(trace, statement):
             yield from into
@@ -137,9 +137,7 @@ def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) 
     unit = edits.indent_unit(document)
     new = edits.insert_after(document, last, f"with {torch}.no_grad():", *(unit + line for line in lines or ()))
     if gone is not None and new is not None and lines:
-        yield Fix.by(
-            Repair(Way.UNRECORDED_AFTER, lines=(last.lineno,)), Safety.SAFE, (gone, new), preferred=True, rewrite=True
-        )
+        yield Fix.by(Repair(Way.UNRECORDED_AFTER, lines=(last.lineno,)), Safety.SAFE, (gone, new), rewrite=True)
 
 
 def _goes_back(statement: ast.stmt) -> bool:
@@ -167,7 +165,7 @@ def _into_the_dict(trace: Trace, document: Document, statement: ast.stmt) -> Ite
                     text = edit.new_text.replace(f"{name} =", f"{owner}[{key}] =", 1)
                     changed = replace(edit, new_text=text)
                     repair = Repair(Way.NEW_IN_DICT, (owner,), text=text)
-                    yield Fix.by(repair, Safety.SAFE, (changed,), preferred=True)
+                    yield Fix.by(repair, Safety.SAFE, (changed,))
                     return
 
 

@@ -85,7 +85,7 @@ def _detached(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     changes = [edits.replace(document, statement, f"{name} = {name}.detach()"), *filter(None, dropped)]
     if len(changes) == len(alike):
         repair = Repair(Way.DETACH_ON, (name,), (statement.lineno,))
-        yield Fix.by(repair, Safety.SAFE, tuple(changes), preferred=True)
+        yield Fix.by(repair, Safety.SAFE, tuple(changes))
 
 
 def _taken_off(statement: ast.stmt) -> str | None:
@@ -118,7 +118,7 @@ def _unrecorded(trace: Trace, source: Source, site: Site, error: AutogradError, 
     if error.kind is FaultKind.VIEW_NO_GRAD and view.base is not None and view.base.is_parameter and statement:
         edit = None if torch is None else edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None:
-            yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,))
 
 
 def _late_headline(write: str, name: str, error: AutogradError, view: Tensor) -> str:

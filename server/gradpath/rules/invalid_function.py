@@ -108,20 +108,18 @@ def _fixes(source: Source, failure: Failed, at: Site, error: AutogradError) -> I
         case FaultKind.NOT_APPLIED, ast.Call(func=ast.Call(func=ast.Name() | ast.Attribute() as owner) as made):
             text = f"{edits.flat(document, owner)}.apply"
             edit = edits.replace(document, made, text)
-            yield Fix.by(Repair(Way.CALL_INSTEAD, text=text), Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.CALL_INSTEAD, text=text), Safety.SAFE, (edit,))
         case FaultKind.GRADIENT_OF_PLAIN, ast.Tuple(elts=parts) if error.index < len(parts):
             edit = edits.replace(document, parts[error.index], "None")
             repair = Repair(Way.RETURN_NONE, (edits.flat(document, parts[error.index]),))
-            yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(repair, Safety.SAFE, (edit,))
         case FaultKind.GRADIENT_COUNT, ast.expr() as returned if error.count < error.index:
             last = returned.elts[-1] if isinstance(returned, ast.Tuple) and returned.elts else returned
             missing = ", None" * (error.index - error.count)
             text = f"{edits.flat(document, last)}{missing}"
             known = failure.site is not at and not error.inputs
             safety = Safety.SAFE if known else Safety.UNSAFE  # None for a tensor keeps it from learning.
-            yield Fix.by(
-                Repair(Way.RETURN_MORE, text=text), safety, (edits.replace(document, last, text),), preferred=True
-            )
+            yield Fix.by(Repair(Way.RETURN_MORE, text=text), safety, (edits.replace(document, last, text),))
 
 
 RULE = Rule(

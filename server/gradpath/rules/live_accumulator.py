@@ -219,7 +219,7 @@ def _fixes(
             continue  # The total is used as a tensor.
         safety = Safety.SAFE if sure and kept else Safety.UNSAFE
         repair = Repair(Way.KEEP_NUMBER if number else Way.KEEP_VALUE)
-        yield Fix.by(repair, safety, edits.append(document, node, way), preferred=True)
+        yield Fix.by(repair, safety, edits.append(document, node, way))
 
 
 def _is_put_together(trace: Trace, found: Growing) -> bool:

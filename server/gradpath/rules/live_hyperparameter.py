@@ -58,7 +58,7 @@ def _value(trace: Trace, event: OptionSet, statement: ast.stmt | None) -> ast.ex
 def _fixes(source: Source, event: OptionSet, value: ast.expr | None) -> Iterator[Fix]:
     if value is not None:
         edit = edits.append(source.document(event.site), value, ".item()")
-        yield Fix.by(Repair(Way.TAKE_NUMBER), Safety.SAFE, edit, preferred=True)
+        yield Fix.by(Repair(Way.TAKE_NUMBER), Safety.SAFE, edit)
 
 
 RULE = Rule(

@@ -85,7 +85,7 @@ def _updated(trace: Trace, source: Source, step: Site, scaler: str) -> Iterator[
     edit = edits.insert_after(source.document(step), statement, text)
     if edit is not None:
         repair = Repair(Way.STEP_AFTER, lines=(step.line,), text=text)
-        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+        yield Fix.by(repair, Safety.SAFE, (edit,))
 
 
 RULE = Rule(

@@ -102,11 +102,7 @@ def _report(source: Source, run: BackwardRan, call: ast.Call, keyword: ast.keywo
     at = replace(run.site, node=keyword)
     text = source.short(run.site, call.func, 40)
     edit = edits.drop_keyword(source.document(run.site), call, "retain_graph")
-    fixes = (
-        ()
-        if edit is None
-        else (Fix.by(Repair(Way.RELEASE, lines=(run.site.line,)), Safety.SAFE, (edit,), preferred=True),)
-    )
+    fixes = () if edit is None else (Fix.by(Repair(Way.RELEASE, lines=(run.site.line,)), Safety.SAFE, (edit,)),)
     return Report(
         at,
         f"`{text}` keeps its graph in memory, and no later call needs it",

@@ -81,7 +81,7 @@ def _fixes(source: Source, failure: Failed, loss: ast.expr | None, ways: tuple[s
         return
     for way in ways:
         edit = edits.append(source.document(failure.site), loss, f".{way}()")
-        yield Fix.by(Repair(Way.REDUCE_BY, text=f".{way}()"), Safety.SAFE, edit, preferred=way == ways[0])
+        yield Fix.by(Repair(Way.REDUCE_BY, text=f".{way}()"), Safety.SAFE, edit, eligible=way == ways[0])
 
 
 RULE = Rule(

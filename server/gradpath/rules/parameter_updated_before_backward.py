@@ -188,7 +188,7 @@ def _moved(trace: Trace, source: Source, found: Overwriting, update: ast.stmt, l
     if moved is None:
         return
     repair = Repair(Way.MOVE_AFTER_LAST_BACKWARD, lines=(update.lineno,))
-    yield Fix.by(repair, Safety.SAFE, moved, preferred=True, rewrite=True)
+    yield Fix.by(repair, Safety.SAFE, moved, rewrite=True)
     step, call = step_of(trace, found), call_of(trace, found.failure.site.node)
     own = trained_after(step, found.failure, trace) if step is not None else None
     if own is None or call is None or any(each.arg == "inputs" for each in call.keywords):
@@ -197,7 +197,7 @@ def _moved(trace: Trace, source: Source, found: Overwriting, update: ast.stmt, l
     if only is not None:
         what = own.removeprefix("list(").removesuffix(")") if own.startswith("list(") else own
         repair = replace(repair, way=Way.MOVE_AFTER_BACKWARD_OF, subjects=(what,))
-        yield Fix.by(repair, Safety.SAFE, (*moved, only), preferred=True, rewrite=True)
+        yield Fix.by(repair, Safety.SAFE, (*moved, only), rewrite=True)
 
 
 def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ...]:

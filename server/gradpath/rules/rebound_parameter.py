@@ -144,7 +144,7 @@ def _not_a_leaf(trace: Trace, source: Source, site: Site, tensor: Tensor, what: 
         steps = [Step(at, "a result, on the graph of what it came from"), Step(site, "takes leaves alone")]
         made = edits.append(source.document(at), statement.value, _LEAF)
         if made and not isinstance(bound.value, Held):
-            fix = Fix.by(Repair(Way.LEAF_AGAIN, (name.strip("`"),), text=_LEAF), Safety.SAFE, made, preferred=True)
+            fix = Fix.by(Repair(Way.LEAF_AGAIN, (name.strip("`"),), text=_LEAF), Safety.SAFE, made)
             fixes = (fix,)
     return Report(
         at,
@@ -191,10 +191,10 @@ def _fixes(
     kept = tuple(edit for each in cuts if (edit := _without_cut(document, each)) is not None)
     if kept and not tracked:
         what = tuple(dict.fromkeys(f".{name}" for name in map(_cutting, cuts)))
-        yield Fix.by(Repair(Way.KEEP_GRAPH, what, (at.line,)), Safety.SAFE, kept, preferred=True)
+        yield Fix.by(Repair(Way.KEEP_GRAPH, what, (at.line,)), Safety.SAFE, kept)
     again = tuple(edit for part in parts for edit in edits.append(document, part, _LEAF))
     if again:
-        yield Fix.by(Repair(Way.LEAF_AGAIN, (name,), text=_LEAF), Safety.SAFE, again, preferred=True)
+        yield Fix.by(Repair(Way.LEAF_AGAIN, (name,), text=_LEAF), Safety.SAFE, again)
 
 
 def _in_place_fixes(
@@ -220,7 +220,7 @@ def _in_place_fixes(
         return
     if not tracked and switch_around(trace, source, at) is not None:
         direct = edits.replace(document, statement, update)
-        yield Fix.by(Repair(Way.UPDATE_IN_PLACE, (name,), text=update), safety, (direct,), preferred=True)
+        yield Fix.by(Repair(Way.UPDATE_IN_PLACE, (name,), text=update), safety, (direct,))
         return
     torch = edits.torch_in(document)
     if torch is not None and edits.stands_alone(document, statement):
@@ -229,7 +229,7 @@ def _in_place_fixes(
             old = document.slice(document.range_of(statement))
             edit = Edit(edit.path, edit.range, edit.new_text.replace(old, update, 1))
             repair = Repair(Way.UPDATE_IN_PLACE, (name,), text=f"with torch.no_grad(): {update}")
-            yield Fix.by(repair, safety, (edit,), preferred=True)
+            yield Fix.by(repair, safety, (edit,))
 
 
 _LEAF = ".detach().requires_grad_()"

@@ -122,7 +122,7 @@ def _deleted(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     edit = None if statement is None else removed(trace, source.document(site), statement)
     if edit is not None and statement is not None:
         repair = Repair(Way.DELETE_LINE, lines=(statement.lineno,), text=source.short(site, statement))
-        yield Fix.by(repair, Safety.SAFE, (edit,), preferred=True)
+        yield Fix.by(repair, Safety.SAFE, (edit,))
 
 
 def _as_numbers(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
@@ -132,7 +132,7 @@ def _as_numbers(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     if isinstance(node, ast.Call) and any(each.arg == "requires_grad" for each in node.keywords) and torch is not None:
         edit = edits.add_keyword(document, node, "dtype", f"{torch}.float32")
         if edit is not None:
-            yield Fix.by(Repair(Way.AS_FLOAT, text=f"dtype={torch}.float32"), Safety.SAFE, (edit,), preferred=True)
+            yield Fix.by(Repair(Way.AS_FLOAT, text=f"dtype={torch}.float32"), Safety.SAFE, (edit,))
         return
     yield from rewritten(trace, source, site, ".float()", Way.AS_FLOAT)
 

@@ -268,7 +268,7 @@ def stepping_as_well(trace: Trace, source: Source, found: NeverStepped, branch: 
     edit = None if statement is None else edits.insert_before(source.document(branch), statement, line)
     if edit is not None and statement is not None:
         repair = Repair(Way.STEP_AFTER, (found.name,), (statement.lineno - 1,), line)
-        yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)
+        yield Fix.by(repair, Safety.UNSAFE, (edit,))
 
 
 def stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterator[Fix]:
@@ -277,7 +277,7 @@ def stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterato
         case ast.Call(func=ast.Attribute(attr="step", value=owner), args=[]):
             repair = Repair(Way.STEP_INSTEAD, (found.name,), (step.line,), f"{found.name}.step()")
             edit = edits.replace(source.document(step), owner, found.name)
-            yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)
+            yield Fix.by(repair, Safety.UNSAFE, (edit,))
         case _:
             pass
 
@@ -290,7 +290,7 @@ def stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix]
             case ast.Expr(value=ast.Attribute(attr="step", value=owner) as named) if ast.unparse(owner) == found.name:
                 end = document.range_of(named).end
                 repair = Repair(Way.CALL_IT, text=f"{source.short(found.backward.site, named)}()")
-                yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),), preferred=True)
+                yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),))
                 return
     near = next((frame for frame in found.last.frames() if same_activation(frame, found.cleared.site)), None)
     statement = None if near is None else statement_of(trace, near.node)
@@ -305,7 +305,7 @@ def stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix]
     edit = edits.insert_after(source.document(near), statement, line)
     if edit is not None:
         repair = Repair(Way.STEP_AFTER, (found.name,), (statement.lineno,), line)
-        yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)
+        yield Fix.by(repair, Safety.UNSAFE, (edit,))
 
 
 def _scaler(run: BackwardRan) -> str | None:

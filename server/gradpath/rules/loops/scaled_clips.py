@@ -95,4 +95,4 @@ def _unscaled(trace: Trace, source: Source, found: ScaledClip) -> Iterator[Fix]:
     text = f"{scaler}.unscale_({optimizer})"
     edit = edits.insert_before(document, statement, text)
     if edit is not None:
-        yield Fix.by(Repair(Way.UNSCALE, text=text), Safety.UNSAFE, (edit,), preferred=True)
+        yield Fix.by(Repair(Way.UNSCALE, text=text), Safety.UNSAFE, (edit,))

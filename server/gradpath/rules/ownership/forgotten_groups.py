@@ -160,4 +160,4 @@ def appending(trace: Trace, source: Source, found: Forgotten) -> Iterator[Fix]:
     edit = None if making is None else edits.insert_before(source.document(found.site), making, line)
     if edit is not None:
         repair = Repair(Way.ADD_GROUP, (found.name,), text=line)
-        yield Fix.by(repair, Safety.UNSAFE, (edit,), preferred=True)
+        yield Fix.by(repair, Safety.UNSAFE, (edit,))

@@ -18,4 +18,4 @@ def detached(source: Source, site: Site, index: int, way: Way) -> Iterator[Fix]:
     given = [node.left, node.right] if isinstance(node, ast.BinOp) else node.args if isinstance(node, ast.Call) else []
     if len(given) > index:
         edit = edits.append(source.document(site), given[index], ".detach()")
-        yield Fix.by(Repair(way), Safety.UNSAFE, edit, preferred=True)
+        yield Fix.by(Repair(way), Safety.UNSAFE, edit)

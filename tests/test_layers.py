@@ -27,6 +27,7 @@ FROM_THE_GROUND_UP = [  # Parts on one floor do not know each other; "" is the p
     {"fixes"},
     {"rules"},
     {"analysis"},
+    {"refactoring"},
     {"features"},
     {"analyst"},
     {"lsp"},

@@ -44,6 +44,8 @@ class Transformation(str, Enum):
     CONVERT = "convert"
     RETAIN_GRAD = "retain-grad"
     GUARD = "guard"
+    REORDER = "reorder"
+    ACCUMULATE = "accumulate"
 
 
 _T = Transformation
@@ -183,6 +185,12 @@ class Way(Enum):
     AS_FLOAT = _T.CONVERT, "Make it floating point: `{text}`"
     RETAIN_GRAD = _T.RETAIN_GRAD, "Keep the gradient of {what}: `{text}` before {lines}"
     WITH_GRADIENT = _T.GUARD, "Leave out what has no gradient: `{text}`"
+    EACH_STEP_FROM_VALUES = _T.DETACH, "Truncate back-propagation through time: detach {what} at the start of each step"
+    CHUNKS = _T.DETACH, "Truncate back-propagation through time: go back and detach {what} every {near} steps"
+    SUM_IN_LOOP = _T.SUM_LOSSES, "Sum the losses, and call backward once: `{text}`"
+    FORWARD_FOR_EACH = _T.RECOMPUTE, "Compute {lines} for each loss"
+    ONE_AFTER_THE_OTHER = _T.REORDER, "Train one after the other: clear, go back and step with {what} in this order"
+    ACCUMULATE = _T.ACCUMULATE, "Accumulate gradients over {near} micro-batches"
     FIND_UNUSED = _T.ALLOW_UNUSED, "Pass `find_unused_parameters=True`"
 
     def __init__(self, transformation: Transformation, words: str) -> None:

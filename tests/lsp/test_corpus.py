@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from gradpath.analysis.check import check
 from gradpath.analysis.fix_validation import mended
-from gradpath.diagnostic import Level, Safety
+from gradpath.diagnostic import Level
 from gradpath.source.document import Document
 from tests.documents.fixes import apply_edits
 from tests.lsp.harness import NOTHING, REAL, Editor, server

@@ -22,6 +22,16 @@ loss = (w * w).sum()
 loss.backward()
 loss.backward()
 """
+LOOP = """\
+import torch
+w = torch.randn(3, requires_grad=True)
+optimizer, batches = torch.optim.SGD([w]), [torch.rand(3), torch.rand(3)]
+for x in batches:
+    optimizer.zero_grad()
+    loss = (w * x).sum()
+    loss.backward()
+    optimizer.step()
+"""
 SAMPLE = Path(__file__).resolve().parent.parent.parent / "samples/faulty/gan.py"
 FUNCTION = """
 
@@ -87,6 +97,19 @@ async def test_only_help_that_was_tried_is_published(editor: Editor, uri: str) -
     assert proved.message.endswith(first.title[:1].lower() + first.title[1:])
     told = [each.message for params in editor.published if params.uri == uri for each in params.diagnostics]
     assert set(told) <= {found.message, proved.message}
+
+
+async def test_a_person_who_asks_is_offered_other_forms_of_a_loop(editor: Editor, uri: str) -> None:
+    editor.open(uri, LOOP)
+    [form] = await editor.actions(uri, "loss = ", ["refactor.rewrite"])
+    assert (form.title, form.is_preferred) == ("Accumulate gradients over 4 micro-batches", None)
+    written = editor.after(uri, form.edit)
+    assert "(loss / 4).backward()" in written
+    assert raised(written) == ""
+    line = editor.position(uri, LOOP.index("loss = "))
+    context = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Automatic)
+    asked = types.CodeActionParams(types.TextDocumentIdentifier(uri), types.Range(line, line), context)
+    assert not await editor.text_document_code_action_async(asked)
 
 
 async def test_half_typed_code_gets_fixes_that_were_tried(editor: Editor, uri: str) -> None:

@@ -40,7 +40,7 @@ from gradpath.analyst.outcomes import lines_told, outcome_of
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic
 from gradpath.features.callers import seen_from_callers
-from gradpath.features.code_actions import actions_at
+from gradpath.features.code_actions import actions_at, rewrites_of
 from gradpath.features.explanation import Explained, explained
 from gradpath.features.flow.asked import is_of_training, training_at, why_at
 from gradpath.features.flow.drawn import picture_of
@@ -54,6 +54,7 @@ from gradpath.names.files import TREES
 from gradpath.names.finder import Finder
 from gradpath.names.project import Project, project_of
 from gradpath.names.walk import walk
+from gradpath.refactoring.proof import rewritten
 from gradpath.render.style import Style
 from gradpath.rules import RULES
 from gradpath.source.cells import CellsDocument, lines_in_cells
@@ -311,6 +312,10 @@ class Desk:
         if isinstance(request, Prove):
             return analysis.diagnostics
         found = actions_at(analysis, request.place)
+        if request.rewrites:
+            config, project = self._surroundings(request.path)
+            loops = rewritten(analysis, request.place, config, project=project, cancelled=allowance)
+            found += rewrites_of(analysis, loops, found)
         told = [diagnostic for action in found for diagnostic in action.diagnostics]
         edits = [edit for action in found for edit in action.edits]
         return Actions(found, lines_told(told, edits, analysis.document, self.text_at))

@@ -160,7 +160,8 @@ class AskWhy:
 class AskActions:
     """The code actions at a place of an open document for its `diagnostics`: `Actions`.
 
-    The fixes are put on trial first, once for each `state`, which names what is known of the document.
+    The fixes are put on trial first, once for each `state`, which names what is known of the document. Other forms of
+    the loops around the place are looked for only where a person asks for `rewrites`.
     """
 
     uri: str
@@ -168,6 +169,7 @@ class AskActions:
     place: Range
     diagnostics: tuple[Diagnostic, ...]
     state: str
+    rewrites: bool = False
 
 
 @dataclass(frozen=True, slots=True)

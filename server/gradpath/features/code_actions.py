@@ -23,6 +23,13 @@ def actions_at(analysis: Analysis, range: Range) -> tuple[Action, ...]:
     return tuple(replace(action, edits=_in_style(analysis, action.edits)) for action in actions)
 
 
+def rewrites_of(analysis: Analysis, forms: Sequence[Fix], offered: Sequence[Action]) -> tuple[Action, ...]:
+    """An action for each other form of a loop, unless the fix of a fault does the same."""
+    known = {action.edits for action in offered}
+    made = [Action(each.title, ActionKind.REWRITE, _in_style(analysis, each.edits), ()) for each in forms]
+    return tuple(action for action in made if action.edits not in known)
+
+
 def fix_all(analysis: Analysis) -> tuple[Action, ...]:
     """One action that applies every safe fix that fits beside the others; none where there is nothing to fix.
 

@@ -64,7 +64,7 @@ def _after_backward(crossing: Crossing) -> Iterator[Fix]:
         statement = statement_of(crossing.trace, frame.node)
         if statement is None or isinstance(statement, (ast.Return, Compound)):
             continue
-        here = {name: _form_of(bound) for use, name, bound in continuing(crossing) if use.caller is frame.caller}
+        here = {name: form_of(bound) for use, name, bound in continuing(crossing) if use.caller is frame.caller}
         ways = [[(each.text, each.form) for each in found] for found in living(crossing, frame)] or [[*here.items()]]
         fixes = [fix for found in ways for fix in _detached_after(crossing, frame, statement, found)]
         yield from fixes
@@ -77,7 +77,7 @@ def _detached_after(
 ) -> Iterator[Fix]:
     """After the statement, or at the start of the loop's body where a value comes later than that."""
     document = crossing.source.document(frame)
-    lines = _rebinding(found, edits.indent_unit(document))
+    lines = rebinding(found, edits.indent_unit(document))
     text, names = lines[0] if len(lines) == 1 else "", [text for text, _ in found]
     edit = edits.insert_after(document, statement, *lines) if lines else None
     if edit is not None:
@@ -216,7 +216,7 @@ def _before_use(crossing: Crossing) -> Iterator[Fix]:
     use = uses[0][0]
     statement, document = statement_of(crossing.trace, use.node), crossing.source.document(use)
     names = {name: bound for _, name, bound in uses}
-    lines = _rebinding([(name, _form_of(bound)) for name, bound in names.items()], edits.indent_unit(document))
+    lines = rebinding([(name, form_of(bound)) for name, bound in names.items()], edits.indent_unit(document))
     if statement is None or not lines:
         return
     if not all(_starts_as_tensor(crossing.trace, bound, statement) for bound in names.values()):
@@ -292,7 +292,7 @@ def _operand(node: ast.AST) -> ast.expr | None:
 # What is written
 
 
-def _rebinding(values: Sequence[tuple[str, Form]], indent: str) -> list[str]:
+def rebinding(values: Sequence[tuple[str, Form]], indent: str) -> list[str]:
     """The lines that give each variable its value without a graph; none where one has no such line."""
     written = [_lines(text, form, indent) for text, form in values]
     if not all(written):
@@ -362,7 +362,7 @@ def _shape(form: Form) -> object:
     return form.kind, tuple({_shape(part) for _, part in form.parts}) if form.kind != "record" else form.parts[0][0]
 
 
-def _form_of(bound: Bound) -> Form:
+def form_of(bound: Bound) -> Form:
     """The form of what a binding gave a variable."""
     match bound.value:
         case Held(kind=kind, tensors=tensors, complete=complete, container=container):

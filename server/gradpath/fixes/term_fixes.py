@@ -9,6 +9,7 @@ from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.cuts import Cause
 from gradpath.findings.report import Source
 from gradpath.fixes import cut_fixes, edits, on_tensors
+from gradpath.fixes.origins import is_read_out
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
 
@@ -23,9 +24,8 @@ def undone(trace: Trace, source: Source, cause: Cause, near: Site, added: Site) 
         found += on_tensors.on_tensors_read(trace, source, site, added)
     for fix in found:
         yield Fix.by(fix.repairs, Safety.UNSAFE, fix.edits)
-    node = site.node
-    if not found and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
-        edit = edits.drop_method(source.document(site), node)
+    if not found and isinstance(site.node, ast.Call) and is_read_out(site.node):
+        edit = edits.drop_method(source.document(site), site.node)
         if edit is not None:
-            repair = Repair(Way.DROP_CUT, lines=(site.line,), text=f".{node.func.attr}()")
+            repair = Repair(Way.DROP_CUT, lines=(site.line,), text=".item()")
             yield Fix.by(repair, Safety.UNSAFE, (edit,))

@@ -8,6 +8,7 @@ from zlib import crc32
 from lsprotocol import types
 
 from gradpath.analyst.messages import AskActions
+from gradpath.diagnostic import ActionKind
 from gradpath.lsp.documents import OpenDocument
 from gradpath.lsp.outgoing import Outgoing
 from gradpath.lsp.stories import name_in
@@ -23,7 +24,8 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)
     async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
         # What the client echoes in `context.diagnostics` is not looked at: some clients drop `source` and `data`.
-        found = await offered(server, params.text_document.uri, params.range)
+        rewrites = _asks(params, ActionKind.REWRITE.value)
+        found = await offered(server, params.text_document.uri, params.range, rewrites=rewrites)
         told = await _question(server, params)
         if found is None:
             return told
@@ -43,6 +45,7 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
                     "uri": params.text_document.uri,
                     "state": server.state.documents.found_at(document.path)[1],
                     "range": server.protocol._converter.unstructure(params.range),
+                    "rewrites": rewrites,
                 }
             fixes.append(made)
         return [*fixes, *told]
@@ -53,7 +56,7 @@ def register_actions(server: Server, kinds: tuple[str, ...], notebook: str) -> N
         if params.edit is not None or not isinstance(data, dict):
             return params
         uri, place = str(data.get("uri")), server.protocol._converter.structure(data.get("range"), types.Range)
-        found = await offered(server, uri, place)
+        found = await offered(server, uri, place, rewrites=bool(data.get("rewrites")))
         if found is None or server.state.documents.found_at(found[0].path)[1] != data.get("state"):
             return params  # The document has changed: the client asks for actions again.
         for kind, made in found[1]:
@@ -69,16 +72,19 @@ def _key(edit: types.WorkspaceEdit) -> int:
 
 
 async def offered(
-    server: Server, uri: str, range: types.Range
+    server: Server, uri: str, range: types.Range, *, rewrites: bool = False
 ) -> tuple[OpenDocument, list[tuple[str, types.CodeAction]]] | None:
-    """The actions at a place, each with its kind in a document of any sort; None where nothing is known of it."""
+    """The actions at a place, each with its kind in a document of any sort; None where nothing is known of it.
+
+    Those that give the loops around it another form are there if `rewrites` are wanted: they take several checks.
+    """
 
     def prepare(document: OpenDocument) -> AskActions | None:
         place = document.place_in(uri, range, server.state.client.encoding)
         diagnostics, state = server.state.documents.found_at(document.path)
-        if place is None or not diagnostics:
+        if place is None or not (diagnostics or rewrites):
             return None
-        return AskActions(document.uri, document.path, place, tuple(diagnostics), state)
+        return AskActions(document.uri, document.path, place, tuple(diagnostics), state, rewrites)
 
     document = await server.state.documents.analysed(uri)
     if document is None:
@@ -86,7 +92,7 @@ async def offered(
     # What the client shows in a file may have been found by the check of another one, which is due again.
     for other in server.state.documents.dependents(document.path):
         await server.state.documents.analysed(other.uri)
-    found = await server.asking.find(uri, f"actions at {uri}:{range}", prepare)
+    found = await server.asking.find(uri, f"actions at {uri}:{range} {rewrites}", prepare)
     if found is None:
         return None
     document, told = found
@@ -96,12 +102,8 @@ async def offered(
 
 
 async def _question(server: Server, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """The action that explains what trains the name at the cursor, if a person asks for actions.
-
-    An editor that asks by itself, for its light bulb, asks at every move of the cursor.
-    """
-    context = params.context
-    if context.trigger_kind is types.CodeActionTriggerKind.Automatic or not _is_wanted(_QUESTION, context.only):
+    """The action that explains what trains the name at the cursor, if a person asks for actions."""
+    if not _asks(params, _QUESTION):
         return []
     uri, position = params.text_document.uri, params.range.start
     name = await name_in(server, uri, position)
@@ -110,6 +112,12 @@ async def _question(server: Server, params: types.CodeActionParams) -> list[type
     title = f"What trains `{name}`?"
     command = types.Command(title, "gradpath.why", arguments=[uri, position.line, position.character])
     return [types.CodeAction(title, kind=_QUESTION, command=command)]
+
+
+def _asks(params: types.CodeActionParams, kind: str) -> bool:
+    """True if a person asks for actions of a kind: for its light bulb an editor does at every move of the cursor."""
+    automatic = params.context.trigger_kind is types.CodeActionTriggerKind.Automatic
+    return not automatic and _is_wanted(kind, params.context.only)
 
 
 _QUESTION = ""

@@ -1,0 +1,1 @@
+"""Whole loops in another form."""

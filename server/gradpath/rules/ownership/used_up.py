@@ -52,4 +52,4 @@ def _listed(trace: Trace, source: Source, found: Drained) -> Iterator[Fix]:
     flat = edits.flat(document, node)
     text = f"list{flat}" if isinstance(node, ast.GeneratorExp) else f"list({flat})"
     repair = Repair(Way.LIST_OF, text=text)
-    yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, node, text),), preferred=True)
+    yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, node, text),))

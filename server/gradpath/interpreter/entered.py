@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Value
-from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Entered:
     """The function of a `def` in the module `tree`, what its decorators `made` of it, and its `self` or class.
 
-    `receiver` is UNDEFINED where it is given neither.
+    `receiver` is UNDEFINED where it is given neither. `given` are the arguments that other methods were called with.
     """
 
     function: Function
     made: Value
     receiver: Value
     tree: ast.Module
+    given: Mapping[str, Value] = field(default_factory=dict)
 
     def arguments(self) -> Arguments:
-        """The arguments of the call: the receiver, and what is not seen."""
-        return Arguments([] if self.receiver is UNDEFINED else [self.receiver], open=True)
+        """The arguments of the call: the receiver, what is given, and what is not seen."""
+        return Arguments([] if self.receiver is UNDEFINED else [self.receiver], dict(self.given), open=True)

@@ -1,4 +1,7 @@
-"""The attributes that one method fills for another: an agent acts by one and learns by the other."""
+"""The attributes that one method fills for another: an agent acts by one and learns by the other.
+
+They are those of `self`, or of an argument that both methods call the same, such as a `memory`: `memory.log_probs`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.idle import trains
 from gradpath.interpreter.iteration import Container
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.values import Arguments, Class, Instance
+from gradpath.interpreter.values import Arguments, Class, Instance, Value
 from gradpath.source.nodes import Definition, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -22,7 +25,9 @@ MOST_BRANCHES = 2
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """The attributes of `self` that a method reads and fills, and the methods of `self` that it calls.
+    """The attributes that a method reads and fills, and the methods of `self` that it calls.
+
+    An attribute of an argument has the name of the argument and a dot before its own.
 
     It is `plain` if it neither repeats nor trains anything, and hardly decides.
     """
@@ -33,18 +38,21 @@ class Spoken:
     plain: bool
 
 
-def fillers(instance: Instance, function: ast.AST) -> dict[str, frozenset[str]]:
+def filling_of(instance: Instance, function: ast.AST) -> dict[str, frozenset[str]]:
     """The methods by name, each with the attributes that it alone fills for `function`, and that are empty at first."""
-    found = _fillers(instance.cls, function)
+    found = fillers(instance.cls, function)
     return {name: filled for name, filled in found.items() if any(_is_empty(instance, each) for each in filled)}
 
 
 def _is_empty(instance: Instance, name: str) -> bool:
+    if "." in name:
+        return True  # Nobody is seen to have filled an argument before.
     value = instance.attributes.get(name)
     return value is None or (isinstance(value, Container) and not list(value.parts()))
 
 
-def _fillers(cls: Class, function: ast.AST) -> dict[str, frozenset[str]]:
+def fillers(cls: Class, function: ast.AST) -> dict[str, frozenset[str]]:
+    """The methods by name, each with the attributes that it alone fills for `function`."""
     methods: dict[str, Definition] = {}
     for each in reversed(cls.mro):
         body = each.node.body if each.node is not None else ()
@@ -65,11 +73,19 @@ def _fillers(cls: Class, function: ast.AST) -> dict[str, frozenset[str]]:
     return {name: filled for name, filled in found.items() if filled}
 
 
-def fill(machine: Machine, instance: Instance, names: Mapping[str, frozenset[str]]) -> None:
-    """Call the methods once; what one of them raises is not the fault of this path."""
-    for name in names:
+def shared(filling: Mapping[str, frozenset[str]]) -> set[str]:
+    """The arguments whose attributes are filled."""
+    return {name.partition(".")[0] for filled in filling.values() for name in filled if "." in name}
+
+
+def fill(
+    machine: Machine, instance: Instance, filling: Mapping[str, frozenset[str]], given: Mapping[str, Value]
+) -> None:
+    """Call the methods once, with what is `given` to both; what one of them raises is not the fault of this path."""
+    for name, filled in filling.items():
+        keywords = {argument: given[argument] for argument in shared({name: filled}) if argument in given}
         with contextlib.suppress(Raised, AutogradError):
-            machine.call(machine.instance_attribute(instance, name), Arguments(open=True))
+            machine.call(machine.instance_attribute(instance, name), Arguments([], keywords, open=True))
 
 
 def _called(name: str, spoken: Mapping[str, Spoken]) -> set[str]:
@@ -84,8 +100,9 @@ def _called(name: str, spoken: Mapping[str, Spoken]) -> set[str]:
 
 @noted
 def spoken_of(method: Definition) -> Spoken:
-    """The attributes of `self` that a method reads and fills, and so on."""
+    """The attributes that a method reads and fills, and so on."""
     reads, fills, calls = set[str](), set[str](), set[str]()
+    arguments = {each.arg for each in method.args.args}
     branches = 0
     plain = True
     for node in nodes(method):
@@ -98,6 +115,12 @@ def spoken_of(method: Definition) -> Spoken:
                 calls.add(name)
             case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name), attr=how)):
                 fills.update([name] if how in _FILLING else [])
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=of), attr=name), attr=how)) if (
+                of in arguments and how in _FILLING
+            ):
+                fills.add(f"{of}.{name}")
+            case ast.Attribute(value=ast.Name(id=of), attr=name, ctx=ast.Load()) if of in arguments:
+                reads.add(f"{of}.{name}")
             case ast.For() | ast.While() | ast.Try() | ast.Yield() | ast.YieldFrom() | ast.Await():
                 plain = False
             case ast.If() | ast.IfExp():

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
+from types import MappingProxyType
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.gradients import is_step_function
@@ -16,7 +17,7 @@ from gradpath.interpreter.budget import Cancelled, Exhausted
 from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
-from gradpath.interpreter.filling import fill, fillers
+from gradpath.interpreter.filling import fill, fillers, filling_of, shared
 from gradpath.interpreter.lasting import forget_what_others_set, is_left_to_it, leaves_gradients, leaves_graph
 from gradpath.interpreter.machine import Library, Machine
 from gradpath.interpreter.modules import outline_of
@@ -24,7 +25,17 @@ from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mutated, Trace
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Descriptor, Instance, NativeFunction, Object, Value
+from gradpath.interpreter.values import (
+    UNDEFINED,
+    Arguments,
+    Class,
+    Descriptor,
+    Function,
+    Instance,
+    NativeFunction,
+    Object,
+    Value,
+)
 from gradpath.source.nodes import is_generator, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, replace
 
@@ -293,8 +304,18 @@ def _find(
     found = _entered(value, function, cls if kind == "classmethod" else UNDEFINED, tree)
     if found is None or kind in ("staticmethod", "classmethod"):
         return found
-    made = cls.create(machine) if function.name == "__init__" else presumed_instance(machine, cls, function, use)
-    return replace(found, receiver=made)
+    if function.name == "__init__":
+        return replace(found, receiver=cls.create(machine))
+    given = _lent(machine, cls, found.function) if use is Use.FILLED else {}
+    return replace(found, receiver=presumed_instance(machine, cls, function, use, given), given=given)
+
+
+def _lent(machine: Machine, cls: Class, function: Function) -> dict[str, Value]:
+    """The arguments of a method that others fill for it: all are given the same."""
+    names = shared(fillers(cls, function.node))
+    arguments = getattr(function.node, "args", None)
+    known = [] if arguments is None else [each for each in arguments.args if each.arg in names]
+    return {each.arg: machine.library.parameter(machine, function, each, UNDEFINED) for each in known}
 
 
 def _entered(value: Value, node: ast.AST, receiver: Value, tree: ast.Module) -> Entered | None:
@@ -304,11 +325,18 @@ def _entered(value: Value, node: ast.AST, receiver: Value, tree: ast.Module) -> 
     return None if found is None or not (wraps or found.node is node) else Entered(found, value, receiver, tree)
 
 
-def presumed_instance(machine: Machine, cls: Class, function: ast.AST, use: Use | None = None) -> Instance:
+def presumed_instance(
+    machine: Machine,
+    cls: Class,
+    function: ast.AST,
+    use: Use | None = None,
+    given: Mapping[str, Value] = MappingProxyType({}),
+) -> Instance:
     """An instance made by `__init__` with presumed arguments; what its body raises is not this path's fault.
 
     What other methods than `function` assign later is not known when a method is entered: any of them may have run.
-    `function` itself may have counted. With `FILLED`, the methods have run that alone fill an attribute.
+    `function` itself may have counted. With `FILLED`, the methods have run that alone fill an attribute, of what all of
+    them are `given` as well.
     """
     instance = cls.create(machine)
     own = cls.find("__init__")
@@ -319,7 +347,7 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST, use: Use 
             machine.call(initialiser, Arguments([instance], open=True))
     machine.surveyed.update(method for each in cls.mro if each.node is not None for method in each.node.body)
     held = (name for name, value in instance.attributes.items() if isinstance(value, Instance))
-    filling = {} if use is None else fillers(instance, function)
+    filling = {} if use is None else filling_of(instance, function)
     known = frozenset[str]().union(*filling.values()) if use is Use.FILLED else frozenset[str]()
     if filling and use is Use.ALONE:
         machine.uses.add(Use.FILLED)
@@ -330,7 +358,7 @@ def presumed_instance(machine: Machine, cls: Class, function: ast.AST, use: Use 
         if type(number := instance.attributes.get(name)) is int:
             instance.attributes[name] = AtLeast(number)
     if known:
-        fill(machine, instance, filling)
+        fill(machine, instance, filling, given)
     return instance
 
 

@@ -13,7 +13,7 @@ from gradpath.findings.learning import learners
 from gradpath.findings.parameters import Group, groups_of
 from gradpath.findings.report import Source
 from gradpath.findings.unreached import key_of
-from gradpath.interpreter.trace import BackwardRan, CutOff, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, CutOff, Site, Stepped, Trace, once
 from gradpath.source.document import Document
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -120,7 +120,7 @@ class _Groups:
 
 def _groups(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> _Groups:
     """The words for some parameters; cached, since a backward mostly fills those that a step updates."""
-    known = trace.once(_no_groups)
+    known = _known_groups(trace)
     key = tuple(sorted(map(id, tensors)))
     if key not in known:
         groups = groups_of(trace, source, tensors)
@@ -128,7 +128,8 @@ def _groups(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> _Groups:
     return known[key]
 
 
-def _no_groups(trace: Trace) -> dict[tuple[int, ...], _Groups]:
+@once
+def _known_groups(trace: Trace) -> dict[tuple[int, ...], _Groups]:
     return {}
 
 

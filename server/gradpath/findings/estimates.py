@@ -13,7 +13,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import is_sum, moves_any, nodes_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import name_of, short_operation
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
 from gradpath.support.fast_dataclasses import dataclass, field
 
 _SIGNS = {"add": (1, 1), "add_": (1, 1), "sub": (1, -1), "sub_": (1, -1)}
@@ -77,16 +77,10 @@ class Estimate:
         return Report(self.site, headline(source, self, what), steps, help=words.help)
 
 
+@once
 def estimates(trace: Trace, ran: BackwardRan) -> list[Estimate]:
     """The sums of one backward that were meant to hand a gradient on, and do not."""
-    known = trace.once(_known)
-    if id(ran) not in known:
-        known[id(ran)] = list(_estimates(trace, ran))
-    return known[id(ran)]
-
-
-def _known(trace: Trace) -> dict[int, list[Estimate]]:
-    return {}
+    return list(_estimates(trace, ran))
 
 
 def _estimates(trace: Trace, ran: BackwardRan) -> Iterator[Estimate]:

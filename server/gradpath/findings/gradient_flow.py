@@ -23,6 +23,7 @@ from gradpath.interpreter.trace import (
     Site,
     Stepped,
     Trace,
+    once,
 )
 from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import dataclass
@@ -74,12 +75,9 @@ class Entry:
         return bool(tensors) if self.tensors is None else not self.tensors.isdisjoint(tensors)
 
 
+@once
 def flow_of(trace: Trace) -> list[Entry]:
     """The events that affect gradients on a path, in order."""
-    return trace.once(_flow)
-
-
-def _flow(trace: Trace) -> list[Entry]:
     cleared = {event.site for event in trace.of(Cleared)}
     return [
         entry
@@ -142,19 +140,12 @@ def updated_by_hand(trace: Trace, event: Mutated | Replaced) -> Tensor | None:
     return tensor if gradient_read(trace, event) is not None else None
 
 
+@once
 def gradient_read(trace: Trace, event: Mutated | Replaced) -> ast.Attribute | None:
     """Where the statement of a write reads a `.grad`."""
-    known = trace.once(_gradients_read)
-    node = event.site.node
-    if node not in known:
-        written = statement_of(trace, node) if isinstance(event, Replaced) else node
-        inside = contents(written).attributes if written is not None else ()
-        known[node] = next((each for each in inside if each.attr == "grad"), None)
-    return known[node]
-
-
-def _gradients_read(trace: Trace) -> dict[ast.AST, ast.Attribute | None]:
-    return {}
+    written = statement_of(trace, event.site.node) if isinstance(event, Replaced) else event.site.node
+    inside = contents(written).attributes if written is not None else ()
+    return next((each for each in inside if each.attr == "grad"), None)
 
 
 def _is_gradient(tensor: Tensor) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gradpath.autograd.backward import proven
 from gradpath.autograd.gradients import is_step_function
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
 
 _SUMS = frozenset({"torch.add", "torch.sub", "torch.rsub", "torch.stack", "torch.cat"})
 
@@ -19,12 +19,9 @@ def nodes_of(roots: Iterable[Tensor]) -> list[Node]:
     return [root.node for root in roots if root.node is not None]
 
 
+@once
 def built_of(trace: Trace) -> Mapping[Node, Built]:
     """The events in which the nodes of a path came to be."""
-    return trace.once(_built)
-
-
-def _built(trace: Trace) -> dict[Node, Built]:
     return {event.node: event for event in trace.of(Built)}
 
 

@@ -11,6 +11,7 @@ from gradpath.interpreter.trace import (
     Cleared,
     Stepped,
     Trace,
+    once,
 )
 from gradpath.support.fast_dataclasses import dataclass, field
 
@@ -31,12 +32,9 @@ class Learner:
     cleared: list[Cleared] = field(default_factory=list)
 
 
+@once
 def learners(trace: Trace) -> dict[int, Learner]:
     """Every parameter of the path that an optimizer steps or that gets a gradient, by the identity of its tensor."""
-    return trace.once(_learners)
-
-
-def _learners(trace: Trace) -> dict[int, Learner]:
     found: dict[int, Learner] = {}
 
     def of(tensors: Iterable[Tensor]) -> Iterator[Learner]:

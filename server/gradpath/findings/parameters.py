@@ -10,7 +10,7 @@ from gradpath.findings.report import Source
 from gradpath.findings.stories import name_of, target_of
 from gradpath.findings.syntax import statement_of
 from gradpath.interpreter.ownership import Overlooked
-from gradpath.interpreter.trace import Named, Trace
+from gradpath.interpreter.trace import Named, Trace, once
 from gradpath.source.index import inside, names_of
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -96,20 +96,14 @@ def is_below(way: str, prefix: str) -> bool:
     return not prefix or way == prefix or way.startswith(f"{prefix}.")
 
 
+@once
 def holders(trace: Trace, source: Source) -> list[Holder]:
     """The modules that variables hold, those with the most parameters first, of the same one the last variable."""
-    known = trace.once(_known)
-    if not known:
-        named: dict[int, list[Named]] = {}
-        for event in trace.of(Named):
-            named.setdefault(id(event.module), []).append(event)
-        found = [_holder(trace, source, events) for events in named.values()]
-        known.append(sorted(found, key=lambda each: len(each.ways))[::-1])
-    return known[0]
-
-
-def _known(trace: Trace) -> list[list[Holder]]:
-    return []
+    named: dict[int, list[Named]] = {}
+    for event in trace.of(Named):
+        named.setdefault(id(event.module), []).append(event)
+    found = [_holder(trace, source, events) for events in named.values()]
+    return sorted(found, key=lambda each: len(each.ways))[::-1]
 
 
 def _holder(trace: Trace, source: Source, events: Sequence[Named]) -> Holder:
@@ -137,23 +131,13 @@ def tensors_of(event: Named) -> list[Tensor]:
     return [tensor for _, tensor in event.parameters()]
 
 
+@once
 def ways_of(trace: Trace, event: Named) -> Mapping[int, str]:
     """The parameters, by identity, of a module that a variable holds, and the way to each from there."""
-    known = trace.once(_known_ways)
-    ways = known.get(id(event.module))
-    if ways is None:
-        ways = known[id(event.module)] = {id(tensor): way for way, tensor in event.parameters()}
-    return ways
+    return {id(tensor): way for way, tensor in event.parameters()}
 
 
-def _known_ways(trace: Trace) -> dict[int, Mapping[int, str]]:
-    return {}
-
-
+@once
 def in_modules(trace: Trace) -> Set[int]:
     """The parameters, by identity, of all modules that variables hold."""
-    return trace.once(_in_modules)
-
-
-def _in_modules(trace: Trace) -> frozenset[int]:
     return frozenset(key for event in trace.of(Named) for key in ways_of(trace, event))

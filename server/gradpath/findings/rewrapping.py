@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import leaves, nodes_of, reach, reached_leaves, terms_of
-from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Stepped, Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
 
@@ -25,12 +25,9 @@ class Rewrapping:
     is_term: bool = False
 
 
+@once
 def rewrappings(trace: Trace) -> list[Rewrapping]:
     """The backwards that give a gradient to their own loss alone, though it was computed, and something is to learn."""
-    return trace.once(_rewrappings)
-
-
-def _rewrappings(trace: Trace) -> list[Rewrapping]:
     return list(_rewrapped(trace))
 
 

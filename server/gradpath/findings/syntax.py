@@ -8,7 +8,7 @@ from functools import partial
 from itertools import takewhile
 from operator import is_not
 
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.trace import Site, Trace, once
 from gradpath.source.index import head_of, index_of, lines_of, names_in, names_of, outermost, stored_names, variables
 from gradpath.source.nodes import Definition as Definition
 
@@ -20,7 +20,7 @@ Compound = ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWit
 def ancestry(trace: Trace, node: ast.AST) -> tuple[ast.AST, ...]:
     """The nodes from an outermost statement that ran down to `node`, both included; empty where it is not found."""
     first, last = lines_of(node)
-    for root, start, end in trace.once(_roots):
+    for root, start, end in _roots(trace):
         if start <= first and last <= end:
             found = index_of(root).way_to(node)
             if found:
@@ -28,6 +28,7 @@ def ancestry(trace: Trace, node: ast.AST) -> tuple[ast.AST, ...]:
     return ()
 
 
+@once
 def _roots(trace: Trace) -> list[tuple[ast.stmt, int, int]]:
     """The outermost statements that ran, with their lines, which statements of other files may share."""
     return [(each, *lines_of(each)) for each in outermost(trace.visits)]

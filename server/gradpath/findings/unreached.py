@@ -30,6 +30,7 @@ from gradpath.interpreter.trace import (
     Stepped,
     Trace,
     iterations_between,
+    once,
 )
 from gradpath.source.index import inside, methods_called
 from gradpath.support.fast_dataclasses import dataclass
@@ -61,17 +62,11 @@ class Unreached:
     step: Stepped
 
 
+@once
 def unreached(trace: Trace, source: Source) -> list[Unreached]:
     """The parameters of a path that get no gradient although a back-propagated loss depends on their values."""
-    known = trace.once(_known)
-    if not known:
-        found = (each for each in _unreached(trace, source) if not _is_of_another_optimizer(trace, each))
-        known.append([each for each in found if not _may_train_elsewhere(trace, source, each.step)])
-    return known[0]
-
-
-def _known(trace: Trace) -> list[list[Unreached]]:
-    return []
+    found = (each for each in _unreached(trace, source) if not _is_of_another_optimizer(trace, each))
+    return [each for each in found if not _may_train_elsewhere(trace, source, each.step)]
 
 
 def key_of(tensor: Tensor) -> object:

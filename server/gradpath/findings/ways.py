@@ -19,6 +19,7 @@ from gradpath.interpreter.trace import (
     Replaced,
     Site,
     Trace,
+    once,
 )
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -53,7 +54,7 @@ class Ways:
 
 def ways_of(trace: Trace, tensor: Tensor) -> Ways:
     """The ways from the value of a parameter to all losses that are back-propagated."""
-    return _ways(trace, trace.once(_dependents), tensor)
+    return _ways(trace, _dependents(trace), tensor)
 
 
 def ways_in(trace: Trace, run: BackwardRan) -> Callable[[Tensor], Ways | None]:
@@ -106,8 +107,8 @@ class _Dependents:
         self._live: set[int] | None = None
         self._seen: dict[int, int] = {}
         self._known: set[tuple[int, int, int]] = set()
-        self._times = trace.once(_times_of_events)
-        self._more = trace.once(_besides)
+        self._times = _times_of_events(trace)
+        self._more = _besides(trace)
 
     def follow(self, values: Iterable[Tensor], run: BackwardRan) -> None:
         """Walk from values to all that they were computed from, as it was when it was read."""
@@ -174,6 +175,7 @@ def _makes_share(made: Tensor, truths: Tensor) -> bool:
     return short_operation(made.operation) in _COUNTS and any(each.dtype == "bool" for each in (truths, *truths.maker))
 
 
+@once
 def _dependents(trace: Trace) -> _Dependents:
     """Walk from the losses to all that their values were computed from, with a graph or without."""
     found = _Dependents(trace)
@@ -191,6 +193,7 @@ class _Written:
     taken: Cause | None
 
 
+@once
 def _besides(trace: Trace) -> dict[int, list[_Written]]:
     """The values written into tensors in place, by numbers, by assignments to `data`: in the order of the events."""
     found: dict[int, list[_Written]] = {}
@@ -239,6 +242,7 @@ class _Times:
         return otherwise if tensor.node is None else self._nodes.get(id(tensor.node), otherwise)
 
 
+@once
 def _times_of_events(trace: Trace) -> _Times:
     return _Times(trace)
 
@@ -287,12 +291,13 @@ def _ways(trace: Trace, dependents: _Dependents, parameter: Tensor) -> Ways:
                         alone.add(id(zeros.site))
                 seen.add(id(tensor))
                 todo.append(tensor)
-    times = trace.once(_times)
+    times = _times(trace)
     counted = [each for key, each in cuts.items() if key in alone or not alone]
     ordered = sorted(counted, key=lambda each: times.get(id(each.cause.tensor), len(times)))
     return Ways(tuple(ordered), sure)
 
 
+@once
 def _times(trace: Trace) -> dict[int, int]:
     """When tensors were cut off, by their identity."""
     return {id(event.tensor): number for number, event in enumerate(trace.of(CutOff))}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol, TypeVar, cast
+from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
+from gradpath.interpreter.containment import Form as Form
+from gradpath.interpreter.containment import Held as Held
+from gradpath.interpreter.containment import Kept as Kept
 from gradpath.interpreter.idle import leaves_gradients_out
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Call
@@ -64,19 +67,6 @@ class BackwardRan:
     call: BackwardCall
     executed: tuple[Node, ...]
     site: Site
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Held:
-    """A container that a name is bound to: its kind ("tuple", "list", "dict") and the tensors in it.
-
-    `complete` says that it holds nothing else.
-    """
-
-    kind: str
-    tensors: tuple[Tensor, ...]
-    container: object
-    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,35 +318,6 @@ class Cleared:
     steps: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Form:
-    """How tensors are contained: `kind` is "tensor", "tuple", "list", "deque", "dict", "record" or "optimizer".
-
-    A record is a named tuple, a deque has a limited length. It is "detachable" for an instance whose own class has a
-    `detach` method. `parts` are the forms of the items by index, key or field, as source text; a tensor has none.
-    `tensors` are all of them, `container` is the object itself, which holds more than is seen where it is `open`.
-    """
-
-    kind: str
-    tensors: tuple[Tensor, ...]
-    container: object
-    parts: tuple[tuple[str, Form], ...] = ()
-    open: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Kept:
-    """The value of a variable, or of an attribute reachable from it, when the path failed.
-
-    `text` reads it in the body that `caller` called (None for the module), and begins with the variable `root`.
-    """
-
-    caller: Site | None
-    root: str
-    text: str
-    form: Form
-
-
 @dataclass(frozen=True, slots=True)
 class Failed:
     """An exception that nothing caught, or that a handler caught (`caught`).
@@ -407,6 +368,7 @@ Event = (
 
 
 Wanted = TypeVar("Wanted")
+Asked = ParamSpec("Asked")
 
 
 class _OfAKind(Protocol):
@@ -463,12 +425,14 @@ class Trace:
             self._found[kinds] = [event for event in self.events if type(event) in kinds]
         return cast("list[Event]", self._found[kinds])
 
-    def once(self, work: Callable[[Trace], Wanted]) -> Wanted:
-        """The result of `work` on this trace, computed once."""
+    def answer(self, work: Callable[..., Wanted], *arguments: object, **options: object) -> Wanted:
+        """The answer to a question, worked out once for the same arguments as long as nothing more happens."""
         self._begin_anew_after_more()
-        if work not in self._found:
-            self._found[work] = work(self)
-        return cast("Wanted", self._found[work])
+        asked = (*arguments, *options.values())
+        key = (work, *map(id, asked))
+        if key not in self._found:
+            self._found[key] = work(self, *arguments, **options), asked  # Which so keep their identities.
+        return cast("tuple[Wanted, object]", self._found[key])[0]
 
     def _begin_anew_after_more(self) -> None:
         if self._count != len(self.events):
@@ -481,13 +445,23 @@ class Trace:
     @property
     def is_complete(self) -> bool:
         """True if the trace has every event about gradients before its end: no such code was given up."""
-        return not (self.truncated or (self.given_up and self.once(_leaves_out)))
+        return not (self.truncated or (self.given_up and _leaves_out(self)))
 
     def failures(self) -> list[Failed]:
         """The exceptions that nothing caught."""
         return [event for event in self.of(Failed) if not event.caught]
 
 
+def once(work: Callable[Concatenate[Trace, Asked], Wanted]) -> Callable[Concatenate[Trace, Asked], Wanted]:
+    """Make a question to a trace one that is worked out once for the same arguments, told apart by identity."""
+
+    def asked(trace: Trace, /, *arguments: Asked.args, **options: Asked.kwargs) -> Wanted:
+        return trace.answer(work, *arguments, **options)
+
+    return asked
+
+
+@once
 def _leaves_out(trace: Trace) -> bool:
     """True if there is more about gradients in what was given up, or in what it may have called, than was come to."""
     return leaves_gradients_out({*trace.given_up, *trace.interrupted}, trace.visits)

@@ -14,7 +14,7 @@ from gradpath.findings.syntax import is_alone, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import beside, moved_after
 from gradpath.fixes.out_of_place import NO_COUNTERPART, augmented, write_text
-from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace, once
 from gradpath.repairs import Repair, Way
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.words import words
@@ -85,7 +85,7 @@ def _read_later(
 ) -> tuple[Node, Saved, BackwardRan] | None:
     """A node that saved the memory before the change, and the backward that reads it afterwards."""
     memory = hidden if isinstance(change, Replaced) else hidden.storage
-    readings = trace.once(_readings).get(id(memory), ())
+    readings = _readings(trace).get(id(memory), ())
     for reading in readings[bisect_right(readings, index, key=_position) :]:
         meets = reading.built < index and (isinstance(change, Mutated) or _reads_anew(reading))
         if meets and _is_used(hidden, reading):
@@ -108,6 +108,7 @@ def _position(reading: _Reading) -> int:
     return reading.at
 
 
+@once
 def _readings(trace: Trace) -> dict[int, list[_Reading]]:
     """The saved tensors that the backwards of a path read, in order, by the identities of tensor and storage."""
     built: dict[int, int] = {}

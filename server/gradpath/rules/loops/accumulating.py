@@ -24,7 +24,7 @@ def growing(trace: Trace, source: Source) -> Iterator[Growing]:
     """
     ends = [event for event in trace.of(BackwardRan) if event.call.accumulates or not event.call.create_graph]
     executed = {node for event in ends for node in event.executed}
-    executed -= trace.once(counts)
+    executed -= counts(trace)
     kept = [*sums(trace, executed), *unseen_sums(trace, executed)]
     if not any(rewrappings(trace)):  # A list of losses that were rebuilt as numbers is what `rewrapped-loss` is about.
         kept += [*lists(trace, executed, source), *outliving(trace, executed, source)]

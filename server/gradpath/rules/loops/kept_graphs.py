@@ -9,7 +9,7 @@ from itertools import takewhile
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.findings.graphs import nodes_of, reach
 from gradpath.findings.syntax import function_of
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, iterations_between
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, iterations_between, once
 
 SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
 
@@ -48,7 +48,7 @@ def is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
 
     Either a backward has freed it already, or the program has ended without one.
     """
-    if tensor.node is None or tensor.is_open or _is_of_counts(tensor.node, trace.once(counts)):
+    if tensor.node is None or tensor.is_open or _is_of_counts(tensor.node, counts(trace)):
         return False
     below = _surely_below(tensor.node, executed)
     if any(node in executed for node in below):
@@ -81,6 +81,7 @@ def _number(node: Node) -> int:
     return node.number
 
 
+@once
 def counts(trace: Trace) -> frozenset[Node]:
     """What is known only from being a divisor, such as the `n` of `loss, n = losses_of(x)` and `loss.sum() / n`.
 

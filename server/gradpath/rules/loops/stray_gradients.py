@@ -17,7 +17,7 @@ from gradpath.findings.learning import learners
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import following, short_operation, with_time
-from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between
+from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between, once
 from gradpath.support.fast_dataclasses import dataclass
 
 _PUTTING = frozenset({"min", "minimum", "squeeze", "index", "select", "view", "reshape", "flatten", "gather"})
@@ -142,28 +142,17 @@ def _is_of_score(
     return bool(before) and before[-1].effect is Effect.CLEARED and not before[-1].concerns(leaf)
 
 
+@once
 def _stepped_between(
     trace: Trace, stray: BackwardRan, own: BackwardRan, step: Stepped, *, first: bool
 ) -> frozenset[int]:
-    """The weights that got a gradient from one backward, and were stepped before another that has none of them.
-
-    Worked out once, and not again for each parameter.
-    """
-    known = trace.once(_known_steps)
-    key = id(stray), id(own), id(step), first
-    made = known.get(key)
-    if made is None:
-        events = trace.among(BackwardRan, Stepped)
-        between = events[events.index(stray) + 1 : events.index(own if first else step)]
-        others = {id(each) for each in reached_leaves(stray)} - {id(each) for each in step.updated}
-        stepped = {each for one in between if isinstance(one, Stepped) for each in map(id, one.updated)} & others
-        shared = any(id(each) in stepped for each in reached_leaves(own))
-        made = known[key] = frozenset(() if shared else stepped)
-    return made
-
-
-def _known_steps(trace: Trace) -> dict[tuple[int, int, int, bool], frozenset[int]]:
-    return {}
+    """The weights that got a gradient from one backward, and were stepped before another that has none of them."""
+    events = trace.among(BackwardRan, Stepped)
+    between = events[events.index(stray) + 1 : events.index(own if first else step)]
+    others = {id(each) for each in reached_leaves(stray)} - {id(each) for each in step.updated}
+    stepped = {each for one in between if isinstance(one, Stepped) for each in map(id, one.updated)} & others
+    shared = any(id(each) in stepped for each in reached_leaves(own))
+    return frozenset(() if shared else stepped)
 
 
 def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[int]) -> bool:

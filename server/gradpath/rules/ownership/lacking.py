@@ -9,7 +9,7 @@ from gradpath.diagnostic import Fix
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Source, Step
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Flagged, Mutated, Replaced, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Flagged, Mutated, Replaced, Site, Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -59,12 +59,9 @@ def is_of_layer(tensor: Tensor) -> bool:
     return tensor.operation == "parameter"
 
 
+@once
 def touched(trace: Trace) -> frozenset[int]:
     """The tensors whose values or flags the program has set, by identity: through `.data` and `.detach()`, too."""
-    return trace.once(_touched)
-
-
-def _touched(trace: Trace) -> frozenset[int]:
     found: set[int] = set()
     for event in trace.among(Flagged, Mutated, Replaced):
         match event:

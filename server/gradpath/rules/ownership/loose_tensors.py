@@ -11,7 +11,7 @@ from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import has_method, method_of
-from gradpath.interpreter.trace import Bound, Built, Mutated, Site, Trace
+from gradpath.interpreter.trace import Bound, Built, Mutated, Site, Trace, once
 from gradpath.source.index import contents, lines_of, methods_called
 
 _INITIALISING = "torch.nn.init."
@@ -31,13 +31,14 @@ def loose(trace: Trace, source: Source) -> Iterator[Report]:
         if tensor is None or owner is None or tensor.is_parameter:
             continue
         sources = leaves([tensor.node]) if tensor.node is not None else ()
-        kept = in_modules(trace) | trace.once(_bound)
+        kept = in_modules(trace) | _bound(trace)
         if sources and all(each.operation.endswith("Parameter") and id(each) not in kept for each in sources):
             yield _report(source, event, "what is computed from a parameter is none", "computed from a parameter")
         elif not sources and not tensor.flag and _is_weight(trace, tensor) and not _is_set_again(source, owner, event):
             yield _report(source, event, "it is a plain tensor", "a tensor without a gradient")
 
 
+@once
 def _bound(trace: Trace) -> frozenset[int]:
     """The tensors, by identity, that have a name."""
     return frozenset(id(event.tensor) for event in trace.of(Bound) if event.tensor is not None)

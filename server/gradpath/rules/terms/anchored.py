@@ -9,7 +9,7 @@ from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import UNSEEN
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, short_operation
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 
 _DISTANCES = frozenset({"pow", "square", "abs", "norm", "vector_norm"})
@@ -47,13 +47,14 @@ def anchored(trace: Trace, ran: BackwardRan) -> Iterator[Anchored]:
 
     A place where other parameters are compared, too, goes through all pairs, or follows what is rebound.
     """
-    for events in trace.once(_compared):
+    for events in _compared(trace):
         if all(map(_is_of_itself, events)):
             here = [each for each in events if each.node in ran.executed]
             if here and _is_measured(trace, here[0]):
                 yield Anchored(here[0].site, _kept(here[0]), ran)
 
 
+@once
 def _compared(trace: Trace) -> list[list[Built]]:
     """The comparisons of a path, place by place."""
     compared: dict[ast.AST, list[Built]] = {}

@@ -8,7 +8,7 @@ from gradpath.autograd.tensor import REPARAMETRIZED, Tensor
 from gradpath.findings.graphs import leaves, nodes_of
 from gradpath.findings.unreached import is_of_another_time
 from gradpath.findings.ways import Severed, ways_to
-from gradpath.interpreter.trace import BackwardRan, Built, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Trace, once
 from gradpath.rules.terms.cut_terms import CutTerm
 from gradpath.rules.terms.summands import terms
 
@@ -18,9 +18,9 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
 
     What is drawn for a score function, whose probability is computed, too, is no slip.
     """
-    if not trace.once(_draws):
+    if not _draws(trace):
         return
-    scored = trace.once(_scored)
+    scored = _scored(trace)
     for term, site in terms(trace, ran):
         trained = {id(leaf) for leaf in leaves(nodes_of([term]))}
         missed: dict[int, tuple[Severed, list[Tensor]]] = {}
@@ -33,12 +33,14 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
             yield CutTerm(severed, tuple(parameters), site, severed.site)
 
 
+@once
 def _draws(trace: Trace) -> bool:
     """True if an operation of the path works on such a sample."""
     inputs = (each for event in trace.of(Built) for each in event.operands)
     return any(tensor.cut is not None and tensor.cut.detail == REPARAMETRIZED for tensor in inputs)
 
 
+@once
 def _scored(trace: Trace) -> set[int]:
     """All that the values depend on whose log-probability is computed."""
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 
 from gradpath.autograd.errors import FaultKind
@@ -85,6 +85,11 @@ def flow_of(trace: Trace) -> list[Entry]:
         if type(event) in _TELLING and not _is_part_of(event, cleared)
         for entry in _entries(trace, event)
     ]
+
+
+def moment_of(flow: Sequence[Entry], event: Event) -> int:
+    """The index of the first entry of an event."""
+    return next(index for index, entry in enumerate(flow) if entry.event is event)
 
 
 def _is_part_of(event: Event, cleared: Collection[Site]) -> bool:

@@ -37,6 +37,11 @@ def reach(starts: Iterable[Node]) -> dict[Node, None]:
     return seen
 
 
+def takes(node: Node, leaf: Tensor) -> bool:
+    """True if a leaf is an input of a node."""
+    return any(edge.accumulates is leaf for edge in node.edges)
+
+
 def is_freed(node: Node) -> bool:
     """True if a backward has freed what a node saved."""
     return node.holds and node.freed_by is not None

@@ -165,6 +165,12 @@ def lifted(site: Site, near: Site) -> Site:
     return site
 
 
+def made_near(tensor: Tensor, near: Site) -> Site | None:
+    """Where a tensor was computed, in the function that contains `near`."""
+    site = tensor.node.site if tensor.node is not None else tensor.origin
+    return lifted(site, near) if isinstance(site, Site) else None
+
+
 def same_activation(one: Site, other: Site) -> bool:
     """True if both sites are in the same run of the same function body."""
     return one.caller is other.caller

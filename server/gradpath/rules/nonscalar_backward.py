@@ -9,10 +9,10 @@ from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.stories import failures, lifted, name_of
+from gradpath.findings.stories import failures, made_near, name_of
 from gradpath.findings.syntax import call_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.interpreter.trace import Failed, Trace
 from gradpath.repairs import Repair, Way
 
 
@@ -28,7 +28,7 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
     loss = _root(call)
     name = source.short(failure.site, loss, 30) if loss is not None else name_of(trace, source, root, failure.site)
     steps: list[Step] = []
-    made = _made(trace, root, failure.site)
+    made = made_near(root, failure.site)
     unreduced = made is not None and 'reduction="none"' in source.text(made).replace("'", '"')
     if made is not None and made.node is not failure.site.node:
         steps.append(Step(made, "one loss for each element" if unreduced else f"has {_size(root)}"))
@@ -69,11 +69,6 @@ def _size(root: Tensor) -> str:
     for size in root.shape:
         total *= size or 0
     return f"{total} elements" if total != 0 else "no element"
-
-
-def _made(trace: Trace, root: Tensor, near: Site) -> Site | None:
-    site = root.node.site if root.node is not None else root.origin
-    return lifted(site, near) if isinstance(site, Site) else None
 
 
 def _fixes(source: Source, failure: Failed, loss: ast.expr | None, ways: tuple[str, ...]) -> Iterator[Fix]:

@@ -9,7 +9,7 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.stories import failures, lifted, name_of
+from gradpath.findings.stories import failures, made_near, name_of
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_for, rewritten
@@ -92,7 +92,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     site = failure.site
     name = name_of(trace, source, tensor, site)
     said = f"`{name}`" if name and len(name) <= _LONGEST else "this"
-    made = _made(tensor, site)
+    made = made_near(tensor, site)
     steps = [Step(made, refusal.made)] if made is not None and made.node is not site.node else []
     return Report(
         site,
@@ -139,11 +139,6 @@ def _as_numbers(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
 
 _LONGEST = 40
 """Characters of a name in a headline."""
-
-
-def _made(tensor: Tensor, near: Site) -> Site | None:
-    site = tensor.node.site if tensor.node is not None else tensor.origin
-    return lifted(site, near) if isinstance(site, Site) else None
 
 
 RULE = Rule(

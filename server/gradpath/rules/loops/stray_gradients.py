@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from gradpath.autograd.tensor import UNSEEN, Node, Tensor
-from gradpath.findings.gradient_flow import Effect, Entry, flow_of
-from gradpath.findings.graphs import leaves, nodes_of, reached_leaves, terms_of
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, moment_of
+from gradpath.findings.graphs import leaves, nodes_of, reached_leaves, takes, terms_of
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Report, Source, Step
@@ -112,7 +112,7 @@ def _is_of_judge(
     for other in between:
         judge = {id(each) for each in other.updated} & reached if isinstance(other, Stepped) else set[int]()
         if judge and judge.isdisjoint(stepped) and _judges(leaf, stray, own, judge):
-            begun = next(index for index, entry in enumerate(flow) if entry.event is own)
+            begun = moment_of(flow, own)
             later = (entry.effect for entry in flow[begun + 1 :] if entry.concerns_any(judge))
             taught = not judge.isdisjoint(map(id, reached_leaves(own)))
             if not taught or next(later, None) is Effect.CLEARED:
@@ -137,7 +137,7 @@ def _is_of_score(
     made = _stepped_between(trace, stray, own, step, first=first)
     if not made or not _is_scored(leaf, {id(each) for each in step.updated}, stray, made):
         return False
-    begun = next(index for index, entry in enumerate(flow) if entry.event is stray)
+    begun = moment_of(flow, stray)
     before = [entry for entry in flow[:begun] if entry.event is own or entry.concerns_any(made)]
     return bool(before) and before[-1].effect is Effect.CLEARED and not before[-1].concerns(leaf)
 
@@ -157,7 +157,7 @@ def _stepped_between(
 
 def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[int]) -> bool:
     """True if a loss is a sum of what weights give, and these were used for nothing but what others have made."""
-    using = [node for node in ran.executed if _is_leaf_of(leaf, node)]
+    using = [node for node in ran.executed if takes(node, leaf)]
     if not using or not all(any(id(each) in made for each in leaves([node])) for node in using):
         return False
     todo, seen = nodes_of(ran.call.roots), set[Node]()
@@ -171,10 +171,6 @@ def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[i
         if terms_of([node]) or short_operation(node.name) in _PUTTING:
             todo += node.edges
     return False
-
-
-def _is_leaf_of(leaf: Tensor, node: Node) -> bool:
-    return any(edge.accumulates is leaf for edge in node.edges)
 
 
 def _judges(leaf: Tensor, stray: BackwardRan, own: BackwardRan, judge: set[int]) -> bool:
@@ -221,5 +217,5 @@ def _is_renewed(flow: Sequence[Entry], leaf: Tensor, one: BackwardRan, two: Back
     """True if a leaf is another one the next time, or its gradient was cleared by then."""
     if all(each is not leaf for each in reached_leaves(two)):
         return True
-    first, second = (next(index for index, entry in enumerate(flow) if entry.event is run) for run in (one, two))
+    first, second = (moment_of(flow, run) for run in (one, two))
     return any(entry.effect is Effect.CLEARED and entry.concerns(leaf) for entry in flow[first:second])

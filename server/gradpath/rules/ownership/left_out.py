@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
-from gradpath.autograd.tensor import UNSEEN, Node, Shape, Tensor
+from gradpath.autograd.tensor import UNSEEN, Shape, Tensor
 from gradpath.findings.gradient_flow import flow_of, is_harmless
-from gradpath.findings.graphs import leaves
+from gradpath.findings.graphs import leaves, takes
 from gradpath.findings.parameters import groups_of, tensors_of, ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
@@ -146,7 +146,7 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     ):
         return
     for tensor in strangers(trace, held):
-        called = (node for run in trace.of(BackwardRan) for node in run.executed if _goes_into(node, tensor))
+        called = (node for run in trace.of(BackwardRan) for node in run.executed if takes(node, tensor))
         node = min(called, key=lambda each: each.number, default=None)
         if tensor.operation != UNSEEN or node is None or not isinstance(node.site, Site):
             continue
@@ -174,10 +174,6 @@ def _picks(trace: Trace, given: Given) -> bool:
             around = (each for each in reversed(ancestry(trace, call)) if isinstance(each, ast.comprehension))
             chosen += any(each.ifs for each in around)
     return chosen == 1
-
-
-def _goes_into(node: Node, tensor: Tensor) -> bool:
-    return any(edge.accumulates is tensor for edge in node.edges)
 
 
 def _asked_of(tree: ast.Module, name: str) -> set[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.graphs import reached_leaves, takes
 from gradpath.findings.learning import learners
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
@@ -97,6 +97,6 @@ def _use(trace: Trace, ran: BackwardRan, parameter: Tensor) -> Site | None:
     """Where a backward went through what was computed with a parameter."""
     executed = set(ran.executed)
     for event in trace.of(Built):
-        if event.node in executed and any(edge.accumulates is parameter for edge in event.node.edges):
+        if event.node in executed and takes(event.node, parameter):
             return event.site
     return None

@@ -13,6 +13,7 @@ from gradpath.findings.syntax import (
     statement_of,
 )
 from gradpath.interpreter.trace import Bound, Built, Held, Kept, Site, Trace
+from gradpath.source.index import inside
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -104,7 +105,7 @@ def reads_at(trace: Trace, source: Source, tensor: Tensor, frame: Site) -> list[
 
     name = name_of(trace, source, tensor, frame) if any(each.tensor is tensor for each in known) else ""
     reads = [each for each in reads_of(frame.node) if name and source.text(frame, each) == name]
-    items = [each for each in ast.walk(frame.node) if isinstance(each, ast.expr) and _is_item(each)]
+    items = [each for each in inside(frame.node, ast.Subscript, ast.Call) if _is_item(each)]
     return reads or items
 
 

@@ -116,7 +116,7 @@ def compare(machine: Machine, operator: ast.cmpop, left: Value, right: Value) ->
                 return found
             return not found if isinstance(found, bool) else negation(machine, found)
     name, mirrored, function = _COMPARE[type(operator)]
-    if name == "ne" and _is_told_by_negation(machine, left, right):
+    if name == "ne" and _is_told_by_negation(left, right):
         return negation(machine, compare(machine, ast.Eq(), left, right))
     for value, other, how, reflected in ((left, right, name, False), (right, left, mirrored, True)):
         if other is None and isinstance(value, Container) and name in ("eq", "ne"):
@@ -170,11 +170,11 @@ def _differ(left: tuple[Value, ...], right: tuple[Value, ...]) -> bool:
     )
 
 
-def _is_told_by_negation(machine: Machine, left: Value, right: Value) -> bool:
+def _is_told_by_negation(left: Value, right: Value) -> bool:
     """True if `left != right` is one answer, and the opposite of `left == right`: a tensor has one for each element."""
     if not isinstance(left, Unknown) and not isinstance(right, Unknown):
         return False
-    return not any(machine.library.has_attribute(each, "requires_grad") for each in (left, right))
+    return not any(isinstance(each, Object) and each.compares_parts for each in (left, right))
 
 
 def negation(machine: Machine, value: Value) -> Value:

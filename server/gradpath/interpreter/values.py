@@ -65,14 +65,15 @@ class Object:
 
     `NotImplemented` from `unary`, `binary`, `inplace` and `compare` means what it means in Python. `truth` gives None
     where it is not settled, `iterate` where neither the number of the items nor the items are known. `binds`
-    says that it is a function, which becomes a method in an instance's class; what `refuses_calls` raises when called.
-    `kind_name` is what the program calls its type, where that is not the name of the class here.
+    says that it is a function, which becomes a method in an instance's class; what `refuses_calls` raises when called;
+    what `compares_parts` gives an answer for each of its parts when it is compared. `kind_name` is what the program
+    calls its type, where that is not the name of the class here.
     """
 
     __slots__ = ()
 
     kind_name = ""
-    binds = refuses_calls = False
+    binds = refuses_calls = compares_parts = False
 
     def type_name(self) -> str:
         return self.kind_name or type(self).__name__

@@ -45,7 +45,7 @@ class TensorValue(Object):
 
     __slots__ = ("attributes", "filled", "tensor")
 
-    refuses_calls = True
+    refuses_calls = compares_parts = True
     protocol: ClassVar[TensorProtocol]
 
     def __init__(self, tensor: Tensor) -> None:

@@ -19,7 +19,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value
-from gradpath.overlays.presumed import missed_flags, uses, weights
+from gradpath.overlays.presumed import missed_flags, model_parts, uses, weights
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.nn import DRAWN
@@ -52,7 +52,7 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
     if role_of(target) == "model" or _is_part(target):
         models = [target]
     elif value is not False or machine.unknown_count <= _drawn(machine, target) + looked_up:
-        models = weights.models_of_parameter(target)
+        models = model_parts.models_of_parameter(target)
         machine.remembered[DRAWN] = machine.unknown_count
     else:
         models = []
@@ -72,11 +72,11 @@ def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
     if not (name == missed_flags.FLAG or missed_flags.is_near(name)):
         return
     models: list[Unknown] = []
-    match weights.whole_of(target):
+    match model_parts.whole_of(target):
         case Unknown(origin=Call(of=Unknown(name=method, owner=Unknown() as model))) if method in _PARTS:
             models = [model]
         case _ if name != missed_flags.FLAG:
-            models = weights.models_of_parameter(target)
+            models = model_parts.models_of_parameter(target)
         case Unknown() if target.role == "model" or (
             isinstance(machine.node, ast.Attribute) and uses.is_called(machine, place_of(machine.node.value))
         ):
@@ -101,7 +101,7 @@ def compared(machine: Machine, node: ast.Compare) -> None:
     if isinstance(target, TensorValue) and target.tensor.is_parameter and target.tensor.flag:
         tensors = (target.tensor,)
     elif isinstance(target, Unknown):
-        tensors = tuple(weights.weights_of(machine, each) for each in weights.models_of_parameter(target))
+        tensors = tuple(weights.weights_of(machine, each) for each in model_parts.models_of_parameter(target))
     if tensors:
         machine.emit(FlagMissed(tensors, False, machine.site()))
 
@@ -112,7 +112,7 @@ _PARTS = ("children", "modules", "named_children", "named_modules")
 def _is_part(target: Unknown) -> bool:
     """True if a value is a part of a model and not known to be a tensor: `model.stem[0]`."""
     unsettled = target.kind is Kind.ANYTHING and not isinstance(target.tensor, TensorValue)
-    return unsettled and isinstance(target.origin, Attribute | Item) and weights.is_of_model(target)
+    return unsettled and isinstance(target.origin, Attribute | Item) and model_parts.is_of_model(target)
 
 
 def _drawn(machine: Machine, parameter: Unknown) -> int:
@@ -141,7 +141,7 @@ def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
 
 def _leaves_frozen(owner: Unknown, method: str, given: Sequence[Value]) -> bool:
     """True if a method thaws nothing: one that every module has, one that reads a parameter, or one that computes."""
-    reads = not method.endswith("_") and bool(weights.models_of_parameter(owner))
+    reads = not method.endswith("_") and bool(model_parts.models_of_parameter(owner))
     return method in _HARMLESS or reads or any(map(uses.is_tensor, given))
 
 
@@ -169,7 +169,7 @@ def part_set(machine: Machine, model: Unknown, value: Value) -> None:
 
 def thaw(machine: Machine, model: Unknown) -> None:
     """Some of the model's parameters, or of those that it is a part of, are trained again."""
-    for number in weights.line(model):
+    for number in model_parts.line(model):
         machine.remembered.pop((_FROZEN, number), None)
         machine.remembered.pop((_WHOLLY, number), None)
     for tensor in weights.of(machine, model):
@@ -212,7 +212,7 @@ def _doubt(machine: Machine, thing: Value) -> None:
             case _:
                 break
     if isinstance(part, Unknown):
-        machine.remembered[_DOUBTED] = (*_doubted(machine), weights.line(part))
+        machine.remembered[_DOUBTED] = (*_doubted(machine), model_parts.line(part))
 
 
 _DOUBTED = "parts of models that may be trained"
@@ -227,7 +227,7 @@ def _doubted(machine: Machine) -> tuple[list[int], ...]:
 
 def frozen_whole(machine: Machine, model: Value) -> list[Tensor]:
     """The weights of a model of which the program has frozen all, and let them alone since; else none."""
-    own = weights.line(model) if isinstance(model, Unknown) else []
+    own = model_parts.line(model) if isinstance(model, Unknown) else []
     for number in own:
         match machine.remembered.get((_WHOLLY, number)):
             case (Unknown() as found, int(before)):
@@ -241,4 +241,4 @@ def frozen_whole(machine: Machine, model: Value) -> list[Tensor]:
 
 def is_frozen(machine: Machine, model: Unknown) -> bool:
     """True if a model, or one that it is a part of, is frozen."""
-    return any((_FROZEN, number) in machine.remembered for number in weights.line(model))
+    return any((_FROZEN, number) in machine.remembered for number in model_parts.line(model))

@@ -10,7 +10,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Library, Made, Member, Undefined
 from gradpath.interpreter.trace import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
-from gradpath.overlays.presumed import carriers, conditions, frozen, weights
+from gradpath.overlays.presumed import carriers, conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.clearing import is_engine
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, presume_tensor, require
 from gradpath.overlays.presumed.roles import is_of_its_own, role_of
@@ -261,7 +261,7 @@ def _detach_in_place(machine: Machine, receiver: Unknown, arguments: Arguments) 
 def _forward_hook(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`model.register_forward_hook(hook)`: a function of the program can be followed."""
     hook = arguments.get(0, "hook", None)
-    models = list(weights.models_around(receiver))
+    models = list(model_parts.models_around(receiver))
     if not isinstance(hook, (Function, BoundMethod)) or arguments.keywords or not models:
         return NotImplemented
     return module_hooks.register_unseen(machine, receiver, models, hook)

@@ -13,7 +13,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Made, Undefined
 from gradpath.interpreter.values import Object, Unknown, Value
-from gradpath.overlays.presumed import branches, conditions, frozen, weights
+from gradpath.overlays.presumed import branches, conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.dependence import hearsay
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
@@ -65,7 +65,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             made = machine.autograd.tensor(requires_grad=True, dtype=None)
             made.is_parameter = True
             made.provenance = unknown.provenance
-            models = weights.models_of_parameter(unknown)
+            models = model_parts.models_of_parameter(unknown)
             made.member_of = weights.weights_of(machine, models[0]) if len(models) == 1 else None
             return made
         case Kind.CUT:

@@ -48,7 +48,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Parameter
 from gradpath.interpreter.values import Arguments, Unknown, Value
-from gradpath.overlays.presumed import clearing, conditions, frozen, targets, weights
+from gradpath.overlays.presumed import clearing, conditions, frozen, model_parts, targets
 from gradpath.overlays.presumed.asked import Asked, has_graph, is_open
 from gradpath.overlays.presumed.conditions import Condition
 from gradpath.overlays.presumed.presumed_tensors import is_made_as_tensor, is_of_frozen
@@ -194,14 +194,14 @@ def _is_entry_of_data(asked: Asked) -> bool:
 
 
 def _is_parameter(asked: Asked) -> bool:
-    model = weights.model_of_item(asked.unknown, asked.key)
+    model = model_parts.model_of_item(asked.unknown, asked.key)
     return model is not None and asked.machine is not None and not frozen.is_frozen(asked.machine, model)
 
 
 def _is_weight(asked: Asked) -> bool:
     if asked.key not in ("weight", "bias") or asked.unknown.is_data or asked.machine is None:
         return False
-    return weights.is_of_model(asked.unknown) and not frozen.is_frozen(asked.machine, asked.unknown)
+    return model_parts.is_of_model(asked.unknown) and not frozen.is_frozen(asked.machine, asked.unknown)
 
 
 def _is_fact_of_tensor(asked: Asked) -> bool:

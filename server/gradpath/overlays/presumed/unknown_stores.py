@@ -12,7 +12,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Item, Parameter
 from gradpath.interpreter.trace import Cleared, Lent, OptionSet
 from gradpath.interpreter.values import Unknown, Value, identity, is_data
-from gradpath.overlays.presumed import conditions, frozen, weights
+from gradpath.overlays.presumed import conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.asked import has_graph, is_open
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_made_as_tensor, presume_tensor, require
 from gradpath.overlays.presumed.roles import role_of
@@ -27,7 +27,7 @@ def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -
     frozen.missed(machine, unknown, name, value)
     if name == "requires_grad":
         frozen.flag(machine, unknown, value)
-    elif weights.is_of_model(unknown):
+    elif model_parts.is_of_model(unknown):
         frozen.part_set(machine, unknown, value)
     is_tensor = isinstance(unknown.tensor, TensorValue) or unknown.kind is not Kind.ANYTHING or is_computed(unknown)
     if name == "requires_grad" and is_tensor:
@@ -74,7 +74,7 @@ def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> No
         option = presume_tensor(machine, value) if isinstance(value, Unknown) and value.kind in OF_TENSORS else value
         if isinstance(option, TensorValue):
             machine.emit(OptionSet(key, option, option.tensor.node, machine.site()))
-    if weights.is_of_model(unknown):
+    if model_parts.is_of_model(unknown):
         frozen.part_set(machine, unknown, value)
     weights.note_put_in(machine, unknown, value, machine.unknowns.get(("item", unknown.number, identity(key))))
     fill(machine, unknown, value)

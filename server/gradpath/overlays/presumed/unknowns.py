@@ -32,6 +32,7 @@ from gradpath.overlays.presumed import (
     effects,
     frozen,
     kept_lists,
+    model_parts,
     pieces,
     plain_data,
     presumptions,
@@ -246,7 +247,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
         if row is None:
             _inherit(made, unknown)
         elif row.kind is not Kind.ANYTHING:
-            named = weights.model_of_item(unknown, index) or unknown
+            named = model_parts.model_of_item(unknown, index) or unknown
             made.kind, made.provenance = row.kind, row.provenance(conditions.name_of(named), unknown)
         weights.note_part(machine, unknown, made, index)
     return made
@@ -254,7 +255,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
 
 def _key_of_item(machine: Machine, unknown: Unknown, index: Value) -> tuple[object, ...]:
     """The key under which an item is the same again; that of the first name in `named_parameters()` is of any model."""
-    if index == 0 and weights.model_of_item(unknown, 1) is not None:
+    if index == 0 and model_parts.model_of_item(unknown, 1) is not None:
         ordinal = machine.remembered.get((ORDINAL, unknown.number))
         if ordinal is not None:
             return "name of a parameter", ordinal

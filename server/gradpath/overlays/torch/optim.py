@@ -19,7 +19,7 @@ from gradpath.interpreter.trace import Clipped, OptionSet, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.presumed import weights
+from gradpath.overlays.presumed import model_parts, weights
 from gradpath.overlays.presumed.presumed_tensors import is_made_leaf
 from gradpath.overlays.torch.nn import clear_gradients, note_optimizer
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
@@ -135,9 +135,9 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
 def _note_given(machine: Machine, optimizer: OptimizerInstance) -> None:
     """Tell the trace which parameters an optimizer has by now."""
     note_optimizer(machine)
-    wholes = [weights.whole_of(source) for source in optimizer.sources]
+    wholes = [model_parts.whole_of(source) for source in optimizer.sources]
     unseen = [each for each in wholes if isinstance(each, Unknown) and not isinstance(each.origin, Computed)]
-    models = [weights.models_of_parameter(source) for source in unseen]
+    models = [model_parts.models_of_parameter(source) for source in unseen]
     parameters = (*optimizer.parameters(), *_of_models(machine, optimizer))
     of_models = tuple(dict.fromkeys(model for each in models for model in each))
     known = all(models) and (not optimizer.open or bool(optimizer.sources))
@@ -269,7 +269,7 @@ def write_parameters(machine: Machine, optimizer: OptimizerInstance) -> None:
 
 def _models(optimizer: OptimizerInstance) -> tuple[Unknown, ...]:
     """The unseen models that all its unseen parameters are of; none where some may be of others."""
-    found = [weights.models_of_parameter(source) for source in optimizer.sources]
+    found = [model_parts.models_of_parameter(source) for source in optimizer.sources]
     return tuple(dict.fromkeys(model for models in found for model in models)) if all(found) else ()
 
 

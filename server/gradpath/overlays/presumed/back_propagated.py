@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from gradpath.overlays.presumed.places import place_of
+from gradpath.overlays.presumed.usages import is_static
 from gradpath.source.nodes import nodes, noted, parts
 from gradpath.support.fast_dataclasses import dataclass, field
 
@@ -132,7 +133,7 @@ def _roots(body: ast.AST, every: Sequence[ast.AST]) -> Iterator[ast.expr]:
 
     `x = layer.backward(x)` is not one: the backward of a tensor or an engine has no result to use.
     """
-    if isinstance(body, ast.FunctionDef) and body.name == "forward" and not _is_static(body):
+    if isinstance(body, ast.FunctionDef) and body.name == "forward" and not is_static(body):
         yield from _read_definition(body).returns
     unused = {node.value for node in every if isinstance(node, ast.Expr)}
     for node in every:
@@ -144,11 +145,6 @@ def _roots(body: ast.AST, every: Sequence[ast.AST]) -> Iterator[ast.expr]:
                 yield from given[:1]
             case ast.Call(func=ast.Name(id="grad") | ast.Attribute(attr="grad"), args=[first, *_]):
                 yield first
-
-
-def _is_static(function: ast.FunctionDef) -> bool:
-    """True if a `forward` belongs to an `autograd.Function`, which runs without gradients."""
-    return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in function.decorator_list)
 
 
 @dataclass(frozen=True, slots=True)

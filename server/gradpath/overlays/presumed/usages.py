@@ -1,0 +1,207 @@
+"""What code does with a parameter, or with the items of one: attributes, calls, and how it calls them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+from gradpath.interpreter.values import Function
+from gradpath.overlays.presumed import uses
+from gradpath.overlays.presumed.places import place_of
+from gradpath.overlays.torch.nn import MODULE
+from gradpath.source.nodes import Noted, nodes, noted
+from gradpath.support.fast_dataclasses import dataclass, field
+
+_MOST_HELPERS = 12
+"""Functions that a parameter is followed into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The form of a call: arguments by position (None: unknown), keywords, and the number of used `results`."""
+
+    count: int | None
+    keywords: frozenset[str]
+    results: int | None = None
+
+
+@dataclass(slots=True)
+class Usage:
+    """The uses of a place in a function or class: attributes, method calls, and calls of the place itself.
+
+    `is_part` says that it is kept as a part of a network.
+    """
+
+    is_part: bool = False
+    names: set[str] = field(default_factory=set)
+    methods: dict[str, list[Shape]] = field(default_factory=dict)
+    calls: list[Shape] = field(default_factory=list)
+
+
+_handed: Noted[dict[tuple[ast.AST, str], Sequence[tuple[ast.FunctionDef, str]]]] = Noted("_fitting_handed")
+
+
+def usage_of_items(body: ast.AST, inside: ast.ClassDef | None, name: str) -> Usage:
+    """The uses of what loops take from a parameter, also from the attribute of `self` that it is stored in."""
+    places = [(body, name)]
+    methods = () if inside is None else [each for each in inside.body if isinstance(each, ast.FunctionDef)]
+    places += [(method, kept) for method in methods for kept in uses.kept_as(body, name)]
+    return _merged(
+        (
+            _usages_of(code)[item]
+            for code, place in places
+            for item in _items_of(code, place)
+            if item in _usages_of(code)
+        ),
+        is_part=False,
+    )
+
+
+def _items_of(code: ast.AST, place: str) -> set[str]:
+    """What a piece of code calls the items of a place: `agent` in `for i, agent in enumerate(self.agents)`."""
+    loops = [each for each in nodes(code) if isinstance(each, ast.For | ast.comprehension)]
+    found = {name for each in loops for name in _taken_from(each.target, each.iter, place)}
+    return {f"{place}[]", *found}
+
+
+def _taken_from(target: ast.expr, source: ast.expr, place: str) -> Iterator[str]:
+    match target, source:
+        case ast.Name(id=name), _ if place_of(source) == place:
+            yield name
+        case ast.Tuple(elts=[_, second]), ast.Call(func=ast.Name(id="enumerate"), args=[within, *_]):
+            yield from _taken_from(second, within, place)
+        case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=sources):
+            for each, within in zip(targets, sources, strict=False):
+                yield from _taken_from(each, within, place)
+
+
+def is_static(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """True if a method is static, as the `forward` of an `autograd.Function` is."""
+    return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in method.decorator_list)
+
+
+def usage_in(function: Function, name: str, tree: ast.Module) -> Usage:
+    """The uses of a parameter in a function, and in the functions of the file to which it is passed on."""
+    owner = function.owner
+    inside = None if owner is None else owner.node
+    own = usage_of(function.node, inside, name, is_module=owner is not None and MODULE in owner.mro)
+    handed = [_usages_of(helper).get(taken, Usage()) for helper, taken in handed_on(function.node, inside, name, tree)]
+    return _merged((own, *handed), is_part=own.is_part)
+
+
+def handed_on(
+    body: ast.AST, owner: ast.ClassDef | None, name: str, tree: ast.Module
+) -> Sequence[tuple[ast.FunctionDef, str]]:
+    """The functions of the file, and methods of the class, that are handed a variable, and what they call it."""
+    known = _handed.get(tree)
+    if known is None:
+        known = _handed[tree] = {}
+    if (body, name) not in known:
+        functions, methods = _functions_of(tree), _functions_of(owner)
+        found: list[tuple[ast.FunctionDef, str]] = []
+        todo = [(body, name)]
+        while todo:
+            inside, variable = todo.pop()
+            for call in (each for each in nodes(inside) if isinstance(each, ast.Call)):
+                match call.func:
+                    case ast.Name(id=called):
+                        helper, skipped = functions.get(called), 0
+                    case ast.Attribute(value=ast.Name(id="self"), attr=called):
+                        helper = methods.get(called)
+                        skipped = 0 if helper is None or is_static(helper) else 1
+                    case _:
+                        continue
+                taken = "" if helper is None else _taken_as(helper, call, variable, skipped)
+                if helper is not None and taken and (helper, taken) not in found and len(found) < _MOST_HELPERS:
+                    found.append((helper, taken))
+                    todo.append((helper, taken))
+        known[body, name] = found
+    return known[body, name]
+
+
+def _functions_of(block: ast.Module | ast.ClassDef | None) -> dict[str, ast.FunctionDef]:
+    return {} if block is None else {each.name: each for each in block.body if isinstance(each, ast.FunctionDef)}
+
+
+def _taken_as(helper: ast.FunctionDef, call: ast.Call, variable: str, skipped: int) -> str:
+    """The parameter of a function that a call gives a variable for; "" where it gives it for none that is seen.
+
+    The first ones are `skipped`: the `self` of a method.
+    """
+    places = [each.arg for each in (*helper.args.posonlyargs, *helper.args.args)][skipped:]
+    for place, each in zip(places, call.args, strict=False):
+        match each:
+            case ast.Starred():
+                break
+            case ast.Name(id=given) if given == variable:
+                return place
+    given_by_name = (each for each in call.keywords if isinstance(each.value, ast.Name) and each.value.id == variable)
+    return next((each.arg for each in given_by_name if each.arg is not None), "")
+
+
+def usage_of(body: ast.AST, inside: ast.ClassDef | None, name: str, *, is_module: bool) -> Usage:
+    """The uses of a parameter, also as the attribute of `self` that it is stored in."""
+    usage = _usages_of(body).get(name, Usage())
+    if inside is None:
+        return usage
+    kept = uses.kept_as(body, name)
+    every = [usage, *(_usages_of(inside)[place] for place in kept if place in _usages_of(inside))]
+    return _merged(every, is_part=bool(kept) and is_module)
+
+
+def _merged(every: Iterable[Usage], *, is_part: bool) -> Usage:
+    merged = Usage(is_part)
+    for each in every:
+        merged.names |= each.names
+        merged.calls += each.calls
+        for method, shapes in each.methods.items():
+            merged.methods.setdefault(method, []).extend(shapes)
+    return merged
+
+
+@noted
+def _usages_of(body: ast.AST) -> dict[str, Usage]:
+    found: dict[str, Usage] = {}
+    every = nodes(body)
+    unpacked = dict(_results(every))
+    for node in every:
+        match node:
+            case ast.Attribute(value=value, attr=name) if place := place_of(value):
+                found.setdefault(place, Usage()).names.add(name)
+            case ast.Call():
+                starred = any(isinstance(each, ast.Starred) for each in node.args)
+                keywords = frozenset(each.arg for each in node.keywords if each.arg is not None)
+                splat = len(keywords) < len(node.keywords)
+                shape = Shape(None if starred or splat else len(node.args), keywords, unpacked.get(id(node)))
+                place = place_of(node.func)
+                if place:
+                    found.setdefault(place, Usage()).calls.append(shape)
+                if isinstance(node.func, ast.Attribute) and (holder := place_of(node.func.value)):
+                    found.setdefault(holder, Usage()).methods.setdefault(node.func.attr, []).append(shape)
+    return found
+
+
+def _results(every: Sequence[ast.AST]) -> Iterator[tuple[int, int]]:
+    """The number of values into which the result of each expression is unpacked, by the id of the expression."""
+    taken = {each.value.id for each in every if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name)}
+    taken |= {each.value.id for each in every if isinstance(each, ast.Starred) and isinstance(each.value, ast.Name)}
+    for node in every:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=parts), *_], value=value):
+                if isinstance(value, ast.Name):
+                    taken.add(value.id)
+                if not any(isinstance(each, ast.Starred) for each in parts):
+                    yield id(value), len(parts)
+    for node in every:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in taken:
+                yield id(value), 1
+            case ast.Call(args=parts) | ast.Tuple(elts=parts) | ast.List(elts=parts):
+                yield from ((id(each), 1) for each in parts)
+            case ast.BinOp(left=left, right=right):
+                yield from ((id(left), 1), (id(right), 1))
+
+
+def arguments_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
+    """The parameters of a function that have a place."""
+    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]

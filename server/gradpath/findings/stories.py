@@ -107,7 +107,7 @@ _IN_WORDS = {"call": "the call", "CopySlices": "a write into a slice", "as_strid
 
 
 def nth(count: int) -> str:
-    """An ordinal in words, for iterations."""
+    """An ordinal in words."""
     words = ("first", "second", "third", "fourth", "fifth", "sixth")
     return words[count - 1] if 1 <= count <= len(words) else f"{count}th"
 

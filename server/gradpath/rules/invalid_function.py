@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.stories import failures
+from gradpath.findings.stories import failures, nth
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
@@ -79,7 +79,7 @@ def _report(source: Source, failure: Failed, error: AutogradError) -> Report:
     words = {
         "count": _counted(error.count, "gradient"),
         "expected": _counted(error.index, "argument"),
-        "place": _ORDINALS[error.index] if error.index < len(_ORDINALS) else f"{error.index + 1}th",
+        "place": nth(error.index + 1),
     }
     steps = [Step(at, refusal.here.format(**words))]
     if failure.site.node is not at.node:
@@ -93,9 +93,6 @@ def _report(source: Source, failure: Failed, error: AutogradError) -> Report:
         help=refusal.help,
         fixes=source.proposed(_fixes(source, failure, at, error)),
     )
-
-
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 def _counted(count: int, noun: str) -> str:

@@ -137,3 +137,8 @@ def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> b
         return False
     kinds = {each.__class__ for each in nodes(ast.Module(node.body, []), outside=SCOPES)}
     return ast.Yield in kinds or ast.YieldFrom in kinds
+
+
+def is_static(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """True if a method is static, as the `forward` of an `autograd.Function` is."""
+    return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in method.decorator_list)

@@ -17,7 +17,8 @@ from gradpath.interpreter.values import Arguments, Function, Native, NativeFunct
 FEW = 3
 """The number of calls of a step that a framework calls for each batch."""
 
-_PASSED_ON = ("retain_graph", "create_graph", "inputs", "gradient")
+OF_BACKWARD = frozenset({"create_graph", "gradient", "inputs", "retain_graph"})
+"""The arguments of `Tensor.backward`."""
 
 
 class Block(Context):
@@ -89,7 +90,7 @@ def gathered(machine: Machine, arguments: Arguments) -> Value:
 
 def back_propagate(machine: Machine, loss: Value, arguments: Arguments) -> Value:
     """`engine.backward(loss, ...)`: the arguments of `Tensor.backward` are passed on."""
-    keywords = {name: value for name, value in arguments.keywords.items() if name in _PASSED_ON}
+    keywords = {name: value for name, value in arguments.keywords.items() if name in OF_BACKWARD}
     machine.call(machine.attribute(loss, "backward"), Arguments([], keywords))
     return None
 

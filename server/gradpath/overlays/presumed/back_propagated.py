@@ -12,8 +12,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from gradpath.overlays.presumed.places import place_of
-from gradpath.overlays.presumed.usages import is_static
-from gradpath.source.nodes import nodes, noted, parts
+from gradpath.source.nodes import is_static, nodes, noted, parts
 from gradpath.support.fast_dataclasses import dataclass, field
 
 _CUTTING = frozenset({"clone_", "detach", "item", "numpy", "requires_grad_", "size", "tolist"})

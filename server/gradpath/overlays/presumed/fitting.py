@@ -19,13 +19,12 @@ from gradpath.overlays.presumed.usages import (
     Usage,
     arguments_of,
     handed_on,
-    is_static,
     usage_in,
     usage_of,
     usage_of_items,
 )
 from gradpath.overlays.torch.nn import MODULE
-from gradpath.source.nodes import nodes, noted
+from gradpath.source.nodes import is_static, nodes, noted
 
 _SHARED = frozenset({*METHODS, *dir(dict), *dir(list), *dir(str), "sample", "step", "close", "push", "write", "log"})
 """Common methods: one of these alone does not identify a class."""

@@ -73,7 +73,7 @@ def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
         return
     models: list[Unknown] = []
     match model_parts.whole_of(target):
-        case Unknown(origin=Call(of=Unknown(name=method, owner=Unknown() as model))) if method in _PARTS:
+        case Unknown(origin=Call(of=Unknown(name=method, owner=Unknown() as model))) if method in model_parts.CHILDREN:
             models = [model]
         case _ if name != missed_flags.FLAG:
             models = model_parts.models_of_parameter(target)
@@ -104,9 +104,6 @@ def compared(machine: Machine, node: ast.Compare) -> None:
         tensors = tuple(weights.weights_of(machine, each) for each in model_parts.models_of_parameter(target))
     if tensors:
         machine.emit(FlagMissed(tensors, False, machine.site()))
-
-
-_PARTS = ("children", "modules", "named_children", "named_modules")
 
 
 def _is_part(target: Unknown) -> bool:

@@ -36,7 +36,10 @@ def models_around(thing: Unknown) -> Iterator[Unknown]:
                 part = None
 
 
-_FINDING = frozenset({"modules", "named_modules", "children", "named_children", "items", "values"})
+CHILDREN = frozenset({"children", "named_children", "modules", "named_modules"})
+"""Methods of modules that give parts of them."""
+
+_FINDING = CHILDREN | {"items", "values"}
 """Methods by which a program goes through the parts of a model, and through dicts of them."""
 
 
@@ -90,11 +93,7 @@ def _holder(model: Unknown) -> Unknown | None:
     match model.origin:
         case Item(of=Unknown() as whole):
             return whole
-        case Call(of=Unknown(name=name, owner=Unknown() as whole)) if name in _CHILDREN or whole.name == "_modules":
+        case Call(of=Unknown(name=name, owner=Unknown() as whole)) if name in CHILDREN or whole.name == "_modules":
             return whole
         case _:
             return None
-
-
-_CHILDREN = frozenset({"children", "named_children", "modules", "named_modules"})
-"""Methods of modules that give parts of them."""

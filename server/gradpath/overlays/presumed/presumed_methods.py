@@ -10,6 +10,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Library, Made, Member, Undefined
 from gradpath.interpreter.trace import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
+from gradpath.overlays.frameworks import engines
 from gradpath.overlays.presumed import carriers, conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.clearing import is_engine
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, presume_tensor, require
@@ -88,7 +89,7 @@ def _is_no_loss(machine: Machine, receiver: Unknown, arguments: Arguments) -> bo
     return (CALLED, receiver.number) in machine.remembered or not arguments.keywords.keys() <= _OF_BACKWARD
 
 
-_OF_BACKWARD = {"create_graph", "gradient", "inputs", "loss", "retain_graph", "retain_variables"}
+_OF_BACKWARD = engines.OF_BACKWARD | {"loss", "retain_variables"}
 
 
 def _was_spent_before(machine: Machine, unknown: Unknown) -> bool:

@@ -9,7 +9,7 @@ from gradpath.interpreter.values import Function
 from gradpath.overlays.presumed import uses
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.torch.nn import MODULE
-from gradpath.source.nodes import Noted, nodes, noted
+from gradpath.source.nodes import Noted, is_static, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, field
 
 _MOST_HELPERS = 12
@@ -73,11 +73,6 @@ def _taken_from(target: ast.expr, source: ast.expr, place: str) -> Iterator[str]
         case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=sources):
             for each, within in zip(targets, sources, strict=False):
                 yield from _taken_from(each, within, place)
-
-
-def is_static(method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """True if a method is static, as the `forward` of an `autograd.Function` is."""
-    return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in method.decorator_list)
 
 
 def usage_in(function: Function, name: str, tree: ast.Module) -> Usage:

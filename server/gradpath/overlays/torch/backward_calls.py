@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradpath.autograd import backward as engine
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Value
+from gradpath.overlays.frameworks import engines
 from gradpath.overlays.presumed import weights
 from gradpath.overlays.torch.operations import tensors_in
 from gradpath.overlays.torch.tensor_value import TensorValue
@@ -12,7 +13,7 @@ from gradpath.overlays.torch.tensor_value import TensorValue
 
 def backward(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     """`Tensor.backward(gradient, retain_graph, create_graph, inputs)`."""
-    strange = next((name for name in arguments.keywords if name not in _OF_BACKWARD), None)
+    strange = next((name for name in arguments.keywords if name not in engines.OF_BACKWARD), None)
     if strange is not None:  # Such as `retain_variables`, which `retain_graph` has replaced.
         raise machine.error("TypeError", f"Tensor.backward() got an unexpected keyword argument '{strange}'")
     gradient = arguments.get(0, "gradient", None)
@@ -28,9 +29,6 @@ def backward(machine: Machine, value: TensorValue, arguments: Arguments) -> Valu
         seeds=None if gradient is None else tensors_in(machine, gradient),
     )
     return None
-
-
-_OF_BACKWARD = ("gradient", "retain_graph", "create_graph", "inputs")
 
 
 def keeps(machine: Machine, value: Value) -> bool | None:

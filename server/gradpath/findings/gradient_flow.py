@@ -25,8 +25,10 @@ from gradpath.interpreter.trace import (
     Trace,
     once,
 )
-from gradpath.source.index import contents
+from gradpath.source.index import contents, head_of
+from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.words import words
 
 _HARMLESS = (
     "torch.",
@@ -211,3 +213,24 @@ def _is_closure(trace: Trace, argument: ast.expr) -> bool:
     return isinstance(argument, ast.Name) and any(
         isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)) and each.name == argument.id for each in trace.visits
     )
+
+
+def looks_at_gradients(trace: Trace) -> bool:
+    """True if something that ran reads gradients, or is called when they arrive: for that they may be computed."""
+    return any(map(_reads_gradients, trace.visits))
+
+
+@noted
+def _reads_gradients(statement: ast.AST) -> bool:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return False
+    inner = list(map(contents, head_of(statement) if hasattr(statement, "body") else [statement]))
+    called = {id(call.func) for part in inner for call in part.calls}
+    attributes = (each for part in inner for each in part.attributes if each.attr in _READING)
+    return any(each.attr != "grad" or id(each) not in called for each in attributes)  # `autograd.grad(...)` is none.
+
+
+_READING = words(
+    """grad register_hook register_post_accumulate_grad_hook register_full_backward_hook register_backward_hook
+    register_full_backward_pre_hook"""
+)

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from gradpath.autograd.tensor import UNSEEN
 from gradpath.diagnostic import Edit, Fix, Range, Safety
-from gradpath.findings.gradient_flow import Effect, flow_of, is_harmless
+from gradpath.findings.gradient_flow import Effect, flow_of, is_harmless, looks_at_gradients
 from gradpath.findings.graphs import reached_leaves
-from gradpath.findings.report import Source
+from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes import edits
@@ -26,10 +26,9 @@ from gradpath.interpreter.trace import (
     iterations_between,
 )
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import contents, head_of, inside, methods_called, variables
-from gradpath.source.nodes import noted, statements
+from gradpath.source.index import contents, inside, methods_called, variables
+from gradpath.source.nodes import statements
 from gradpath.support.fast_dataclasses import dataclass, replace
-from gradpath.support.words import words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +45,50 @@ class NeverStepped:
     name: str
     instead: Stepped | None = None
     branch: Site | None = None
+
+    @property
+    def site(self) -> Site:
+        """Where it is reported: at what steps in its place, else where the gradients are cleared."""
+        return self.instead.site if self.instead is not None else self.branch or self.cleared.site
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        clear, backward = (source.short(event.site, limit=32) for event in (self.cleared, self.backward))
+        if self.instead is not None:
+            step = self.site
+            return Report(
+                step,
+                f"`{source.short(step, limit=32)}` comes after `{backward}`, and `{self.name}` never steps",
+                (
+                    Step(self.backward.site, f"computes the gradients for `{self.name}`"),
+                    Step(step, "steps another optimizer, which steps elsewhere as well"),
+                    Step(self.cleared.site, "clears them in the next iteration, and nothing has used them"),
+                ),
+                help=f"call `{self.name}.step()` here",
+                fixes=source.proposed(_stepping_instead(source, self, step)),
+            )
+        if self.branch is not None:
+            branch = source.short(self.branch, limit=32)
+            return Report(
+                self.branch,
+                f"`{branch}` runs in place of `{self.name}.step()`: nothing uses the gradients",
+                (
+                    Step(self.backward.site, f"computes the gradients for `{self.name}`"),
+                    Step(self.branch, "the other branch steps"),
+                    Step(self.cleared.site, "clears them in the next iteration, and nothing has used them"),
+                ),
+                help=f"call `{self.name}.step()` in both branches",
+                fixes=source.proposed(_stepping_as_well(trace, source, self, self.branch)),
+            )
+        return Report(
+            self.cleared.site,
+            f"`{clear}` throws away the gradients of `{backward}`: `{self.name}` never steps",
+            (
+                Step(self.backward.site, "computes the gradients"),
+                Step(self.cleared.site, "clears them in the next iteration, and nothing has used them"),
+            ),
+            help=f"call `{self.name}.step()` after the backward",
+            fixes=source.proposed(_stepping(trace, source, self)),
+        )
 
 
 def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
@@ -240,28 +283,7 @@ def _is_empty(body: Sequence[ast.stmt]) -> bool:
     )
 
 
-def looks_at_gradients(trace: Trace) -> bool:
-    """True if something that ran reads gradients, or is called when they arrive: for that they may be computed."""
-    return any(map(_reads_gradients, trace.visits))
-
-
-@noted
-def _reads_gradients(statement: ast.AST) -> bool:
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return False
-    inner = list(map(contents, head_of(statement) if hasattr(statement, "body") else [statement]))
-    called = {id(call.func) for part in inner for call in part.calls}
-    attributes = (each for part in inner for each in part.attributes if each.attr in _READING)
-    return any(each.attr != "grad" or id(each) not in called for each in attributes)  # `autograd.grad(...)` is none.
-
-
-_READING = words(
-    """grad register_hook register_post_accumulate_grad_hook register_full_backward_hook register_backward_hook
-    register_full_backward_pre_hook"""
-)
-
-
-def stepping_as_well(trace: Trace, source: Source, found: NeverStepped, branch: Site) -> Iterator[Fix]:
+def _stepping_as_well(trace: Trace, source: Source, found: NeverStepped, branch: Site) -> Iterator[Fix]:
     """Step the optimizer before what a branch calls in its place."""
     statement = statement_of(trace, branch.node)
     line = f"{found.name}.step()"
@@ -271,7 +293,7 @@ def stepping_as_well(trace: Trace, source: Source, found: NeverStepped, branch: 
         yield Fix.by(repair, Safety.UNSAFE, (edit,))
 
 
-def stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterator[Fix]:
+def _stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterator[Fix]:
     """Step the optimizer itself where another one steps in its place."""
     match step.node:
         case ast.Call(func=ast.Attribute(attr="step", value=owner), args=[]):
@@ -282,7 +304,7 @@ def stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterato
             pass
 
 
-def stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix]:
+def _stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix]:
     """Call `optimizer.step` where it is only named, else insert the call after the backward, or the clip after that."""
     document = source.document(found.backward.site)
     for each in trace.visits:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Set
 from functools import partial
 
 from gradpath.autograd.tensor import Tensor
+from gradpath.findings.gradient_flow import looks_at_gradients
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source, Step
@@ -14,7 +15,6 @@ from gradpath.findings.syntax import statement_of
 from gradpath.fixes.untrained_fixes import of_original
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, GradientSet, Named, Site, Stepped, Trace
-from gradpath.rules.loops.never_stepped import looks_at_gradients
 from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers
 
 

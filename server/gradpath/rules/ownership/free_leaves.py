@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
+from gradpath.findings.gradient_flow import looks_at_gradients
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source, Step
@@ -14,7 +15,6 @@ from gradpath.findings.stories import target_of
 from gradpath.fixes.untrained_fixes import given_too
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientAbsent, Site, Stepped, Trace
-from gradpath.rules.loops.never_stepped import looks_at_gradients
 from gradpath.rules.ownership.lacking import Lacking, Words
 from gradpath.source.index import inside
 

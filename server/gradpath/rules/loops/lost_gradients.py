@@ -1,0 +1,141 @@
+"""Gradients that are cleared between the backward and the step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.diagnostic import Fix, Safety
+from gradpath.findings.gradient_flow import Effect, Entry
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import same_activation
+from gradpath.findings.syntax import block_of, function_of, statement_of
+from gradpath.fixes import edits
+from gradpath.fixes.moving import moved_after, moved_before, removed
+from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site, Stepped, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A backward whose gradients were cleared before the step."""
+
+    backward: BackwardRan
+    cleared: Cleared
+    step: Stepped
+
+    @property
+    def site(self) -> Site:
+        """Where they are cleared."""
+        return self.cleared.site
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        clear, step = source.short(self.cleared.site, limit=32), source.short(self.step.site, limit=32)
+        backward = source.short(self.backward.site, limit=32)
+        return Report(
+            self.cleared.site,
+            f"`{clear}` throws away the gradients of `{backward}` before `{step}` uses them",
+            (
+                Step(self.backward.site, "computes the gradients"),
+                Step(self.cleared.site, "clears them"),
+                Step(
+                    self.step.site,
+                    "finds nothing but zeros" if self.step.updated else "finds none, and changes nothing",
+                ),
+            ),
+            help="clear the gradients before the backward, or after the step",
+            fixes=source.proposed(_fixes(trace, source, self)),
+        )
+
+
+def lost_before(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
+    """The clearing before `step`, if that leaves it without any gradient."""
+    if not step.parameters:
+        return _lost_unseen(trace, step)
+    if not step.known:
+        return None
+    found: Lost | None = None
+    for tensor in step.parameters:
+        state = _state(flow, tensor, step)
+        if state is False:
+            return None
+        if isinstance(state, Lost):
+            found = state
+    return found
+
+
+def _state(flow: Sequence[Entry], tensor: Tensor, step: Stepped) -> Lost | bool:
+    """The gradient of one parameter at the step: lost (the clearing), never filled (True), or present (False)."""
+    arrived: BackwardRan | None = None
+    used = False
+    lost: Lost | None = None
+    for entry in flow:
+        if entry.event is step:
+            break
+        if not entry.concerns(tensor):
+            continue
+        match entry.effect, entry.event:
+            case Effect.ARRIVES, BackwardRan() as event:
+                arrived, used, lost = event, False, None
+            case Effect.USED, _:
+                used, lost = True, None
+            case Effect.CLEARED, Cleared() as event:
+                lost = Lost(arrived, event, step) if arrived is not None and not used else lost
+                arrived = None
+            case Effect.UNKNOWN, _:
+                return False
+            case _:
+                lost = None
+    if arrived is not None:
+        return False
+    return lost if lost is not None else True
+
+
+def _lost_unseen(trace: Trace, step: Stepped) -> Lost | None:
+    """The same for an opaque optimizer: it is cleared directly before `optimizer.step()`."""
+    arrived: BackwardRan | None = None
+    cleared: Cleared | None = None
+    for event in trace.among(BackwardRan, Cleared, Lent, Stepped):
+        if event is step:
+            break
+        match event:
+            case BackwardRan():
+                if event.call.accumulates:  # What `autograd.grad` gives is in no `grad` yet.
+                    arrived, cleared = event, None
+            case Cleared():
+                cleared = event if arrived is not None and step.finds_none_after(event) else None
+            case _:
+                arrived = cleared = None
+    return Lost(arrived, cleared, step) if arrived is not None and cleared is not None else None
+
+
+def _fixes(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
+    clear, backward = (statement_of(trace, event.site.node) for event in (lost.cleared, lost.backward))
+    if clear is None or backward is None:
+        return
+    document = source.document(lost.cleared.site)
+    together = same_activation(lost.cleared.site, lost.backward.site)
+    moved = moved_before(trace, document, clear, backward) if together else None
+    if moved is not None:
+        yield Fix.by(Repair(Way.MOVE_BEFORE_BACKWARD, lines=(clear.lineno,)), Safety.UNSAFE, moved, rewrite=True)
+        step = statement_of(trace, lost.step.site.node)
+        if any(each is step for each in block_of(trace, clear) or ()):
+            return  # Else the step waits for more than one backward.
+    yield from after_step(trace, source, lost.cleared.site, lost.step.site)
+
+
+def after_step(trace: Trace, source: Source, cleared: Site, stepped: Site) -> Iterator[Fix]:
+    """Move `zero_grad()` after the step of the same function, also if that is nested deeper."""
+    clear, step = (statement_of(trace, site.node) for site in (cleared, stepped))
+    if not isinstance(clear, ast.Expr) or not isinstance(step, ast.Expr):
+        return
+    document = source.document(cleared)
+    moved = moved_after(trace, document, [clear], step)
+    if moved is None and function_of(trace, clear) is function_of(trace, step):
+        gone, lines = removed(trace, document, clear), edits.lines_to_move(document, clear)
+        new = edits.insert_after(document, step, *(lines or ()))
+        moved = (gone, new) if gone is not None and lines is not None and new is not None else None
+    if moved is not None:
+        yield Fix.by(Repair(Way.MOVE_AFTER_STEP, lines=(clear.lineno,)), Safety.UNSAFE, moved, rewrite=True)

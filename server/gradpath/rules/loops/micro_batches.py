@@ -1,0 +1,194 @@
+"""Gradients of micro-batches that a loop clears before the step for which they are to add up."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.findings.gradient_flow import Effect, Entry, looks_at_gradients
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.syntax import LOOPS, Definition, ancestry, call_of, function_of, statement_of, tests_of
+from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Lent, Site, Stepped, Trace, iterations_between
+from gradpath.rules.loops.lost_gradients import after_step
+from gradpath.source.index import holds, inside, variables
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LostShare:
+    """A backward whose share of the gradients is cleared when the next micro-batch begins, before the step."""
+
+    backward: BackwardRan
+    cleared: Cleared
+    step: Stepped
+
+    @property
+    def site(self) -> Site:
+        """Where it is cleared."""
+        return self.cleared.site
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        clear, step = source.short(self.cleared.site, limit=32), source.short(self.step.site, limit=32)
+        return Report(
+            self.cleared.site,
+            f"`{clear}` throws away the gradients of all micro-batches but the last before `{step}`",
+            (
+                Step(self.backward.site, "computes a share of the gradients"),
+                Step(self.cleared.site, "clears it when the next micro-batch begins"),
+                Step(self.step.site, "finds the last share alone"),
+            ),
+            help="clear the gradients after the step, where several batches make one",
+            fixes=source.proposed(after_step(trace, source, self.cleared.site, self.step.site)),
+        )
+
+
+def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare | None:
+    """Gradients of a micro-batch that are cleared when the next one begins, though the step waits for several.
+
+    A literal that divides the loss has to be the one that the condition of the step counts by.
+    """
+    stepped = frozenset(id(tensor) for tensor in step.updated)
+    if step.known and not stepped:
+        return None  # No gradient arrives at all.
+    arrived: BackwardRan | None = None
+    for entry in flow:
+        event = entry.event
+        own = isinstance(event, Cleared) and event.owner is step.optimizer
+        if not (entry.concerns_any(stepped) or own or not stepped):  # What is stepped need not be seen.
+            continue
+        match entry.effect, event:
+            case Effect.ARRIVES, BackwardRan():
+                arrived = event
+            case ((Effect.CLEARED | Effect.UNKNOWN), Cleared()) if arrived is not None:
+                if _shares_out(trace, arrived, event, step):
+                    return LostShare(arrived, event, step)
+                arrived = None
+            case Effect.USED, Stepped() if _may_wait(trace, event):
+                pass  # On this path; another one goes on without it.
+            case Effect.UNKNOWN, Lent() if _is_due_with(trace, event, step):
+                pass
+            case _:
+                arrived = None
+    return None
+
+
+def _may_wait(trace: Trace, step: Stepped) -> bool:
+    """True if the path has decided that a step is due."""
+    decided = {decision.node for decision in trace.decisions}
+    return any(holds(test, part) for test in tests_of(trace, step.site) for part in decided)
+
+
+def _is_due_with(trace: Trace, event: Lent, step: Stepped) -> bool:
+    """True if something happens when the step is due, under the same conditions."""
+    tests = tests_of(trace, step.site)
+    return bool(tests) and all(test in tests_of(trace, event.site) for test in tests)
+
+
+def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Stepped) -> bool:
+    """True if a loop clears in each iteration, and the step waits for several.
+
+    That is so if it comes when there were as many as the loss is divided by; and if it comes in every so many
+    iterations, and nothing else uses what is cleared in the others.
+    """
+    if iterations_between(backward.site.loops, cleared.site.loops) is None:
+        return False
+    loop = _clearing_loop(trace, cleared.site)
+    if loop is None or not any(loop in ancestry(trace, frame.node) for frame in backward.site.frames()):
+        return False
+    shares = {_last_name(each) for each in _divisors(trace, backward)}
+    tests = list(_conditions(trace, loop, step))
+    if any(_last_name(part) in shares for test in tests for part in _numbers(test)):
+        return True
+    if not any(map(_counts, tests)) or looks_at_gradients(trace):
+        return False
+    steps = trace.of(Stepped)
+    due = {each.site.loops for each in steps if each.optimizer is step.optimizer}
+    return all(each.site.loops in due for each in steps)  # Another optimizer may step with it, but at no other time.
+
+
+def _counts(test: ast.expr) -> bool:
+    """True if a condition holds in every so many iterations."""
+    return any(isinstance(each.op, ast.Mod) for each in inside(test, ast.BinOp))
+
+
+def _clearing_loop(trace: Trace, site: Site) -> ast.AST | None:
+    """The loop of which each iteration comes to a site, be it in a function that the loop calls."""
+    for frame in site.frames():
+        around = ancestry(trace, frame.node)[:-1]
+        inner = [each for each in around if isinstance(each, (*LOOPS, ast.If, ast.Try, Definition))]
+        if not inner or not isinstance(inner[-1], Definition):
+            return inner[-1] if inner and isinstance(inner[-1], LOOPS) else None
+    return None
+
+
+def _last_name(number: ast.AST) -> object:
+    """What tells numbers apart: a value, or a name without the object that has it."""
+    match number:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+        case ast.Constant(value=value):
+            return value
+        case _:
+            return number
+
+
+def _numbers(test: ast.expr) -> Iterator[ast.AST]:
+    """Candidates for the number that a condition counts by: names anywhere, and what follows `%`."""
+    yield from variables(test)
+    yield from (each.right for each in inside(test, ast.BinOp) if isinstance(each.op, ast.Mod))
+
+
+def _divisors(trace: Trace, backward: BackwardRan) -> Iterator[ast.expr]:
+    """The last divisor of the root of a backward, before a gradient scaler took it."""
+    for root in backward.call.roots:
+        divided = [node.site.node for node in _unscaled(root) if isinstance(node.site, Site)]
+        divided += [_assigned(trace, each) for each in trace.of(Bound) if each.tensor is root]
+        for each in divided:
+            match each:
+                case ast.BinOp(op=ast.Div(), right=ast.Name() | ast.Attribute() | ast.Constant() as divisor):
+                    yield divisor
+                case ast.AugAssign(op=ast.Div(), value=ast.Name() | ast.Attribute() | ast.Constant() as divisor):
+                    yield divisor
+                case ast.BinOp(op=ast.Mult(), right=ast.BinOp(op=ast.Div(), right=divisor)):
+                    yield divisor
+                case _:
+                    pass
+
+
+def _assigned(trace: Trace, bound: Bound) -> ast.AST:
+    """The expression that a statement assigns; the graph of an unseen value does not say how it was computed."""
+    statement = statement_of(trace, bound.site.node)
+    return statement.value if isinstance(statement, ast.Assign) else bound.site.node
+
+
+def _unscaled(root: Tensor) -> tuple[Node, ...]:
+    """The node of a loss, or what `scaler.scale(loss)` was computed from."""
+    if root.node is None:
+        return ()
+    match root.node.site.node if isinstance(root.node.site, Site) else None:
+        case ast.Call(func=ast.Attribute(attr="scale")):
+            return root.node.edges
+        case _:
+            return (root.node,)
+
+
+def _conditions(trace: Trace, loop: ast.AST, step: Stepped) -> Iterator[ast.expr]:
+    """The conditions that say when the step is due: in the loop itself, or its length where the step is after it."""
+    for frame in step.site.frames():
+        loops = [each for each in ancestry(trace, frame.node) if isinstance(each, LOOPS)]
+        if loops and loops[-1] is loop:
+            if not _steps_twice(trace, frame, loop):
+                yield from tests_of(trace, step.site)
+            return
+        if loop in loops:
+            return
+        if isinstance(loop, ast.For) and function_of(trace, frame.node) is function_of(trace, loop):
+            yield loop.iter
+            return
+
+
+def _steps_twice(trace: Trace, step: Site, loop: ast.AST) -> bool:
+    """True if a loop has the same call in another place as well: one of them may come where the other does not."""
+    call = call_of(trace, step.node)
+    return call is not None and sum(ast.dump(each) == ast.dump(call) for each in inside(loop, ast.Call)) > 1

@@ -21,6 +21,7 @@ from gradpath.interpreter.trace import (
     Stepped,
     Trace,
     iterations_between,
+    once,
 )
 
 
@@ -46,9 +47,10 @@ def target_of(source: Source, bound: Bound | Named) -> str:
 
 def bindings(trace: Trace, tensor: Tensor) -> list[Bound]:
     """The times that `tensor` itself, or a container with it, was given a name; the earliest first."""
-    return trace.once(_bindings).get(id(tensor), [])
+    return _bindings(trace).get(id(tensor), [])
 
 
+@once
 def _bindings(trace: Trace) -> dict[int, list[Bound]]:
     """The bindings of all tensors, each by its identity, which the events keep as long as the trace lives."""
     found: dict[int, list[Bound]] = {}

@@ -55,6 +55,8 @@ def _returned(result: Value) -> list[Value] | None:
     match result:
         case tuple():
             return list(result)
+        case List(open=True):
+            return None  # A tuple of unknown length is one, too.
         case Unknown(origin=Computed(made=Made.ARITHMETIC)) | TensorValue() | None:
             return [result]
         case _:

@@ -167,6 +167,7 @@ class Way(Enum):
     OPTIMIZER_WHERE_REPLACED = _T.BUILD_OPTIMIZER_LATER, "Make the optimizer after {lines}, where {what} is replaced"
     OPTIMIZER_WHERE_MADE = _T.BUILD_OPTIMIZER_LATER, "Make the optimizer after {lines}, where {what} is made again"
     OPTIMIZER_AFTER = _T.BUILD_OPTIMIZER_LATER, "Make {what} after `{text}`"
+    OPTIMIZER_AGAIN = _T.BUILD_OPTIMIZER_LATER, "Make {what} again after `{text}`"
     PARAMETERS_OF = _T.GIVE_PARAMETERS, "Give the optimizer the parameters of {what}"
     PARAMETERS_TOO = _T.GIVE_PARAMETERS, "Give the optimizer the parameters of {what} as well"
     LEAF_TOO = _T.GIVE_PARAMETERS, "Give the optimizer {what} as well"

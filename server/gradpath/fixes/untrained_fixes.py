@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.report import Source
-from gradpath.findings.syntax import arguments_of, call_of, function_of, statement_of
+from gradpath.findings.syntax import call_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import moved_after, moved_before
 from gradpath.interpreter.ownership import Given, Overlooked
@@ -17,61 +17,50 @@ from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 
 
-def built_later(trace: Trace, source: Source, given: Given, attached: Site) -> Iterator[Fix]:
-    """The optimizer is made after what `attached` a new part to its model, or is given that part as well."""
-    making, attaching = statement_of(trace, given.site.node), statement_of(trace, attached.node)
-    if not isinstance(making, ast.Assign) or not isinstance(attaching, ast.Assign) or given.site.path != attached.path:
-        return
-    document = source.document(attached)
-    part = edits.flat(document, attaching.targets[0])
-    optimizer = edits.flat(document, making.targets[0])
-    moved = moved_after(trace, document, [making], attaching)
-    if moved is not None:
-        yield Fix.by(Repair(Way.OPTIMIZER_AFTER, (optimizer,), text=part), Safety.UNSAFE, moved)
-    moved = moved_before(trace, document, attaching, making)
-    if moved is not None:
-        yield Fix.by(Repair(Way.SET_BEFORE, (part,), text=optimizer), Safety.UNSAFE, moved)
-    near = function_of(trace, making) is function_of(trace, attaching) or optimizer.startswith("self.")
-    is_module = isinstance(attaching.value, ast.Call) and not _makes_parameter(attaching.value)
-    line = f'{optimizer}.add_param_group({{"params": {part}{".parameters()" if is_module else ""}}})'
-    added = edits.insert_after(document, attaching, line) if near and attaching.lineno > making.lineno else None
-    if added is not None:
-        yield Fix.by(Repair(Way.ADD_GROUP, (part,), text=line), Safety.UNSAFE, (added,))
-
-
-def _makes_parameter(call: ast.Call) -> bool:
-    return isinstance(call.func, (ast.Name, ast.Attribute)) and ast.unparse(call.func).endswith("Parameter")
-
-
 def given_too(
-    trace: Trace, source: Source, given: Given, named: Site | None, name: str, *, is_leaf: bool = False
+    trace: Trace, source: Source, given: Given, made: Site | None, part: str = "", *, is_leaf: bool = False
 ) -> Iterator[Fix]:
-    """`[*encoder.parameters(), *decoder.parameters()]` for the optimizer, where `named` bound the decoder before it.
+    """The optimizer gets a `part`, which the statement at `made` binds: when it is made, later, again, or by itself.
 
-    What nothing in the function binds has to be an argument of it. A leaf is given itself.
+    Where nothing binds it, the part is an argument of the function. A leaf is given itself.
     """
-    making, call = statement_of(trace, given.site.node), call_of(trace, given.site.node)
-    if making is None or call is None or not call.args:
-        return
-    if named is None:
-        function = function_of(trace, making)
-        if function is None or name not in arguments_of(function):
-            return
-    else:
-        binding = statement_of(trace, named.node)
-        if binding is None or binding.lineno > making.lineno or given.site.caller is not named.caller:
-            return
-    document = source.document(given.site)
-    text = edits.flat(document, call.args[0])
-    match call.args[0]:
-        case ast.Call(func=ast.Attribute(attr="parameters")):
-            new = f"[*{text}, {name if is_leaf else f'*{name}.parameters()'}]"
-        case ast.BinOp() | ast.List() | ast.Call(func=ast.Name(id="list")):
-            new = f"{text} + {f'[{name}]' if is_leaf else f'list({name}.parameters())'}"
-        case _:
-            return
-    change = edits.replace(document, call.args[0], new)
-    yield Fix.by(Repair(Way.LEAF_TOO if is_leaf else Way.PARAMETERS_TOO, (name,)), Safety.UNSAFE, (change,))
+    part = re.sub(r"\.(\d+)", r"[\1]", part)
+    parameters = f"[{part}]" if is_leaf else f"{part}.parameters()"
+    call, making = call_of(trace, given.site.node), _assignment(trace, given.site)
+    if call is not None and call.args and part:
+        way = Way.LEAF_TOO if is_leaf else Way.PARAMETERS_TOO
+        document = source.document(given.site)
+        listed = isinstance(call.args[0], ast.BinOp | ast.List)
+        text, item = edits.flat(document, call.args[0]), part if is_leaf else f"*{parameters}"
+        new = f"{text} + {parameters if is_leaf else f'list({parameters})'}" if listed else f"[*{text}, {item}]"
+        change = edits.replace(document, call.args[0], new)
+        yield Fix.by(Repair(way, (part,)), Safety.UNSAFE, (change,))
+    for frame in () if made is None or making is None else made.frames():
+        binding, document = statement_of(trace, frame.node), source.document(frame)
+        if making is None or not isinstance(binding, ast.Assign | ast.Expr) or given.site.path != frame.path:
+            continue
+        optimizer, shown = edits.flat(document, making.targets[0]), edits.flat(document, binding)
+        if function_of(trace, making) is not function_of(trace, binding) and not optimizer.startswith("self."):
+            continue
+        bound = edits.flat(document, binding.targets[0]) if isinstance(binding, ast.Assign) else shown
+        after, before = moved_after(trace, document, [making], binding), moved_before(trace, document, binding, making)
+        again = edits.insert_after(document, binding, edits.flat(document, making))
+        group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
+        added = edits.insert_after(document, binding, group) if part else None
+        for way, subject, text, changes in (
+            (Way.OPTIMIZER_AFTER, optimizer, bound, after),
+            (Way.SET_BEFORE, bound, optimizer, before),
+            (Way.ADD_GROUP, part, group, None if added is None else (added,)),
+            (Way.OPTIMIZER_AGAIN, optimizer, bound, None if again is None else (again,)),
+        ):
+            if changes is not None:
+                yield Fix.by(Repair(way, (subject,), text=text), Safety.UNSAFE, changes)
+
+
+def _assignment(trace: Trace, site: Site) -> ast.Assign | None:
+    """The innermost statement that binds what a call at `site`, or the function around it, makes."""
+    found = (statement_of(trace, frame.node) for frame in site.frames())
+    return next((each for each in found if isinstance(each, ast.Assign)), None)
 
 
 def of_original(trace: Trace, source: Source, given: Given) -> Iterator[Fix]:

@@ -10,7 +10,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import class_of, has_method, method_of, statement_of
-from gradpath.fixes.untrained_fixes import built_later, registered
+from gradpath.fixes.untrained_fixes import given_too, registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Site, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, strangers, touched
@@ -31,12 +31,14 @@ def attached(trace: Trace, held: Set[int]) -> Iterator[Lacking]:
 
 
 def _comes_later(trace: Trace, event: Attached, source: Source, given: Given) -> Words:
-    place = place_of(trace, event)
+    place, statement = place_of(trace, event), statement_of(trace, event.site.node)
+    part = source.text(place, statement.targets[0]) if isinstance(statement, ast.Assign) else ""
+    is_leaf = len(event.tensors) == 1 and not is_of_layer(event.tensors[0])
     return Words(
         f"{_never(source, event.site)}: its optimizer was made before it",
         (_takes(given), Step(place, "new parameters, which the optimizer does not know")),
         "make the optimizer when the model is complete",
-        built_later(trace, source, given, place),
+        given_too(trace, source, given, place, part, is_leaf=is_leaf),
     )
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.parameters import groups_of, in_modules
 from gradpath.findings.report import Source, Step
+from gradpath.fixes.untrained_fixes import given_too
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Flagged, Site, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words
@@ -52,6 +53,7 @@ def _was_frozen(
             Step(thawing, "requires gradients again, and the optimizer does not know"),
         ),
         "give it to the optimizer with `add_param_group` here, or from the start",
+        given_too(trace, source, given, thawing, name),
     )
 
 

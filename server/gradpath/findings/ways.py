@@ -249,13 +249,19 @@ def _times_of_events(trace: Trace) -> _Times:
 
 def _sources(tensor: Tensor) -> Iterator[tuple[Tensor, Cause | None]]:
     """The inputs of a tensor's value; a parameter has none, unless it was made from a live value."""
-    if (tensor.is_parameter and not _is_rewrapped(tensor)) or (tensor.cut is not None and tensor.cut.how == "like"):
+    cut = tensor.cut
+    shaped = _is_shaped_like(tensor)
+    if (shaped and tensor.base is None) or (tensor.is_parameter and not _is_rewrapped(tensor)):
         return
     for source in tensor.maker:
         yield source, None
-    cut = tensor.cut
-    if cut is not None and cut.source is not None and all(each is not cut.source for each in tensor.maker):
+    if cut is not None and not shaped and cut.source is not None and all(each is not cut.source for each in tensor.maker):
         yield cut.source, None
+
+
+def _is_shaped_like(tensor: Tensor) -> bool:
+    """True if a tensor has only the shape of another, as `zeros_like(x)` has, or is a view of such a one."""
+    return tensor.cut is not None and tensor.cut.how == "like"
 
 
 def _is_rewrapped(parameter: Tensor) -> bool:
@@ -313,7 +319,7 @@ def _zeros_at(tensor: Tensor) -> Cause | None:
 
 def _cut_at(tensor: Tensor) -> Cause | None:
     """Why no gradient runs through a tensor to what it was computed from, where that is so; the place may be None."""
-    if tensor.cut is not None and not (tensor.node is not None and tensor.node.edges):
+    if tensor.cut is not None and not _is_shaped_like(tensor) and not (tensor.node is not None and tensor.node.edges):
         return cause_of_tensor(tensor)
     if tensor.creation in (Creation.NO_GRAD, Creation.INFERENCE) and isinstance(tensor.origin, Site):
         return Cause("no_grad", tensor.origin, tensor)

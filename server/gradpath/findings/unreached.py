@@ -15,7 +15,7 @@ from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source
 from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import lifted, short_operation
-from gradpath.findings.syntax import Definition, ancestry
+from gradpath.findings.syntax import Definition, ancestry, function_of
 from gradpath.findings.ways import Severed, ways_of
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import (
@@ -32,7 +32,7 @@ from gradpath.interpreter.trace import (
     iterations_between,
     once,
 )
-from gradpath.source.index import inside, methods_called
+from gradpath.source.index import contents, inside, methods_called
 from gradpath.support.fast_dataclasses import dataclass
 
 _OFF = ("no_grad", "inference_mode")
@@ -282,6 +282,8 @@ def _may_train_elsewhere(trace: Trace, source: Source, step: Stepped) -> bool:
     """True if a function that does not run on this path back-propagates a loss for the same optimizer."""
     tree = source.tree(step.site.path)
     optimizer = optimizer_name(trace, source, step.site, step.site)
+    if _stays_here(trace, step, optimizer):
+        return False
     ran = {getattr(node, "lineno", 0) for node in trace.visits}
     functions: list[Definition] = [*inside(tree, ast.FunctionDef), *inside(tree, ast.AsyncFunctionDef)]
     for function in functions:
@@ -292,3 +294,19 @@ def _may_train_elsewhere(trace: Trace, source: Source, step: Stepped) -> bool:
             if trains and (not steps or optimizer in [ast.unparse(each) for each in steps]):
                 return True
     return False
+
+
+def _stays_here(trace: Trace, step: Stepped, optimizer: str | None) -> bool:
+    """True if the function of a step makes its optimizer, keeps it in a variable of its own, and does not return it.
+
+    A function that is handed it runs on this path.
+    """
+    function = function_of(trace, step.site.node)
+    made = any(
+        given.optimizer is step.optimizer and function_of(trace, given.site.node) is function
+        for given in trace.of(Given)
+    )
+    if function is None or not made or optimizer is None or "." in optimizer:
+        return False
+    returned = (each for value in inside(function, ast.Return) for each in contents(value).names)
+    return all(each.id != optimizer for each in returned)

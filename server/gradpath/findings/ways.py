@@ -255,7 +255,12 @@ def _sources(tensor: Tensor) -> Iterator[tuple[Tensor, Cause | None]]:
         return
     for source in tensor.maker:
         yield source, None
-    if cut is not None and not shaped and cut.source is not None and all(each is not cut.source for each in tensor.maker):
+    if (
+        cut is not None
+        and not shaped
+        and cut.source is not None
+        and all(each is not cut.source for each in tensor.maker)
+    ):
         yield cut.source, None
 
 

@@ -111,7 +111,8 @@ def _is_of_judge(
     stepped = {id(each) for each in step.updated}
     for other in between:
         judge = {id(each) for each in other.updated} & reached if isinstance(other, Stepped) else set[int]()
-        if judge and judge.isdisjoint(stepped) and _judges(leaf, stray, own, judge):
+        same = [stray, *_beside(trace, stray, other, judge)]
+        if judge and judge.isdisjoint(stepped) and _judges(leaf, same, own, judge):
             begun = moment_of(flow, own)
             later = (entry.effect for entry in flow[begun + 1 :] if entry.concerns_any(judge))
             taught = not judge.isdisjoint(map(id, reached_leaves(own)))
@@ -173,16 +174,35 @@ def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[i
     return False
 
 
-def _judges(leaf: Tensor, stray: BackwardRan, own: BackwardRan, judge: set[int]) -> bool:
+def _beside(trace: Trace, run: BackwardRan, step: object, weights: set[int]) -> Iterator[BackwardRan]:
+    """The other backwards whose gradients of some weights the same step uses, or may use."""
+    events = trace.among(BackwardRan, Stepped)
+    if not isinstance(step, Stepped):
+        return
+    for event in reversed(events[: events.index(run)]):
+        if isinstance(event, Stepped) and event.optimizer is step.optimizer:
+            return
+        if isinstance(event, BackwardRan) and not weights.isdisjoint(map(id, reached_leaves(event))):
+            yield event
+
+
+def _judges(leaf: Tensor, stray: Sequence[BackwardRan], own: BackwardRan, judge: set[int]) -> bool:
     """True if the weights of the judge were used for something else first, and again for the later loss."""
-    before = set(stray.executed)
+    before = {node for each in stray for node in each.executed}
+    made = (each for root in own.call.roots for each in root.ancestors() if each.node is None)
     used_again = any(_uses(node, judge) for node in own.executed if node not in before)
-    return used_again and any(_uses(node, judge) and not _is_upstream(leaf, node) for node in stray.executed)
+    if not used_again and not any(_is_made_with(each, judge) for each in made):
+        return False
+    return any(_uses(node, judge) and not _is_upstream(leaf, node) for node in before)
+
+
+def _is_made_with(tensor: Tensor, weights: set[int]) -> bool:
+    return len(tensor.maker) > 1 and any(id(each) in weights for each in tensor.maker)
 
 
 def _uses(node: Node, weights: set[int]) -> bool:
     """True if something was computed with weights from something else as well."""
-    return any(len(each.maker) > 1 and any(id(maker) in weights for maker in each.maker) for each in node.outputs)
+    return any(_is_made_with(each, weights) for each in node.outputs)
 
 
 def _is_upstream(leaf: Tensor, node: Node) -> bool:

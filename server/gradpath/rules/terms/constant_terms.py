@@ -148,7 +148,7 @@ def _terms(
             continue
         result, read = number.tensor, number.read
         origin = _before_detach(read.tensor)
-        if result is None or result.node not in zone or origin.node is None or origin.is_open:
+        if result is None or result.node not in zone or origin.node is None or not _has_graph(origin, graph):
             continue
         if iterations_between(read.site.loops, ran.site.loops) is not None:
             continue  # A number of the iteration before, whose graph is gone.
@@ -219,6 +219,12 @@ def _is_apart(source: Tensor, graph: dict[Node, None]) -> bool:
     if source.node is None:
         return source.is_parameter and source.flag and source.one_element is not True
     return source.node not in graph and not source.is_open and moves_any(source.node)
+
+
+def _has_graph(value: Tensor, graph: dict[Node, None]) -> bool:
+    """True if a value has a graph: an open one is taken to, if it is a loss of what comes from the same computation."""
+    shared = (each for each in reach(nodes_of([value])) if each in graph)
+    return not value.is_open or (value.operation.endswith(LOSSES) and any(each.accumulates is None for each in shared))
 
 
 def _before_detach(tensor: Tensor) -> Tensor:

@@ -79,7 +79,7 @@ def _may_wait(trace: Trace, step: Stepped) -> bool:
     return any(holds(test, part) for test in tests_of(trace, step.site) for part in decided)
 
 
-def _is_due_with(trace: Trace, event: Lent, step: Stepped) -> bool:
+def _is_due_with(trace: Trace, event: Lent | Cleared, step: Stepped) -> bool:
     """True if something happens when the step is due, under the same conditions."""
     tests = tests_of(trace, step.site)
     return bool(tests) and all(test in tests_of(trace, event.site) for test in tests)
@@ -100,7 +100,7 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     tests = list(_conditions(trace, loop, step))
     if any(_last_name(part) in shares for test in tests for part in _numbers(test)):
         return True
-    if not any(map(_counts, tests)) or looks_at_gradients(trace):
+    if not any(map(_counts, tests)) or looks_at_gradients(trace) or _is_due_with(trace, cleared, step):
         return False
     steps = trace.of(Stepped)
     due = {each.site.loops for each in steps if each.optimizer is step.optimizer}

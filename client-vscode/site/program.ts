@@ -68,7 +68,8 @@ export class Program {
     );
     return actions.flatMap(({ title, isPreferred, edit }) => {
       const edits = edit?.changes[URI] ?? [];
-      return edits.length === 0 ? [] : [{ title, isPreferred: isPreferred === true, edits }];
+      const [, unsafe, does = title] = /^gradpath( \(unsafe\))?: (.*)$/s.exec(title) ?? []; // Here all is gradpath's.
+      return edits.length === 0 ? [] : [{ title: `${does}${unsafe ?? ""}`, isPreferred: isPreferred === true, edits }];
     });
   }
 

@@ -302,4 +302,5 @@ class Action:
     edits: tuple[Edit, ...]
     diagnostics: tuple[Diagnostic, ...]
     preferred: bool = False
+    unsafe: bool = False
     page: str = ""

@@ -207,7 +207,7 @@ async def test_who_trains_a_module_is_offered_on_its_name_where_a_person_asks(ed
     uri = (tmp_path / "train.py").as_uri()
     editor.open(uri, TRAINED)
     [action] = await offers(editor, uri, 1, trigger_kind=types.CodeActionTriggerKind.Invoked)
-    assert action.title == "What trains `encoder`?"
+    assert action.title == "gradpath: What trains `encoder`?"
     assert "'gradpath.why'" in action.command
     assert await offers(editor, uri, 1, trigger_kind=types.CodeActionTriggerKind.Automatic) == []
     assert await offers(editor, uri, 1, only=[types.CodeActionKind.QuickFix]) == []

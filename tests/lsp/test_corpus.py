@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from gradpath.analysis.check import check
 from gradpath.analysis.fix_validation import mended
-from gradpath.diagnostic import Level
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.source.document import Document
 from tests.documents.fixes import apply_edits
 from tests.lsp.harness import NOTHING, REAL, Editor, server
@@ -30,11 +30,15 @@ async def editor(request: pytest.FixtureRequest, lsp_client: Editor) -> AsyncIte
     assert await lsp_client.errors() == ""
 
 
+def signed(fix: Fix) -> str:
+    return f"gradpath (unsafe): {fix.title}" if fix.safety is Safety.UNSAFE else f"gradpath: {fix.title}"
+
+
 def expected(path: Path) -> set[tuple[str, str, bool]]:
     """The titles of the fixes, the texts after them, and whether they are preferred."""
     document = Document(str(path), path.read_text("utf-8"))
     return {
-        (fix.title, apply_edits(document, fix.edits), fix.preferred)
+        (signed(fix), apply_edits(document, fix.edits), fix.preferred)
         for diagnostic in mended(check(document)).diagnostics
         if diagnostic.level is not Level.HINT
         for fix in diagnostic.fixes
@@ -51,7 +55,7 @@ async def test_an_editor_is_offered_the_fixes_of_a_program(editor: Editor, path:
         context = types.CodeActionContext(diagnostics=[found], only=["quickfix", "refactor.rewrite"])
         request = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, context)
         for action in await editor.text_document_code_action_async(request) or ():
-            fix = not action.title.startswith(("Ignore ", "Fix all ", "Read about "))
+            fix = not action.title.startswith(tuple(f"gradpath: {each} " for each in ("Ignore", "Fix all", "Read about")))
             if fix and isinstance(action, types.CodeAction):
                 resolved = await editor.resolved(action)
                 offered.add((action.title, editor.after(uri, resolved.edit), bool(action.is_preferred)))

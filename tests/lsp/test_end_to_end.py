@@ -94,7 +94,8 @@ async def test_only_help_that_was_tried_is_published(editor: Editor, uri: str) -
     )
     assert proved.message.startswith(f"{found.message.splitlines()[0]}\nhelp: ")
     [first, *_] = [action for action in await editor.actions(uri, "errG.backward()") if action.is_preferred]
-    assert proved.message.endswith(first.title[:1].lower() + first.title[1:])
+    title = first.title.removeprefix("gradpath: ")
+    assert proved.message.endswith(title[:1].lower() + title[1:])
     told = [each.message for params in editor.published if params.uri == uri for each in params.diagnostics]
     assert set(told) <= {found.message, proved.message}
 
@@ -115,8 +116,8 @@ async def test_a_person_who_asks_is_offered_other_forms_of_a_loop(editor: Editor
 async def test_half_typed_code_gets_fixes_that_were_tried(editor: Editor, uri: str) -> None:
     editor.open(uri, SAMPLE.read_text(encoding="utf-8") + "\nprint(errG.item()\n")
     titles = [action.title for action in await editor.actions(uri, "errG.backward()")]
-    assert titles[0] == "Detach `fake` on line 76"
-    assert sum(title.startswith("Detach") for title in titles) == 1
+    assert titles[0] == "gradpath: Detach `fake` on line 76"
+    assert sum(title.startswith("gradpath: Detach") for title in titles) == 1
 
 
 async def test_a_hover_tells_the_ways_out_that_were_tried(editor: Editor, uri: str) -> None:
@@ -127,7 +128,7 @@ async def test_a_hover_tells_the_ways_out_that_were_tried(editor: Editor, uri: s
     ways = [line.lstrip("- ") for line in hover.contents.value.splitlines() if line.lstrip("- ").startswith("or: ")]
     assert ways[-1] == "or: run line 75 again before line 83: `fake = netG(noise)`"
     repairs = {action.title for action in await editor.actions(uri, "errG.backward()")}
-    assert "Run line 75 again before line 83: `fake = netG(noise)`" in repairs
+    assert "gradpath (unsafe): Run line 75 again before line 83: `fake = netG(noise)`" in repairs
 
 
 async def test_the_story_of_a_value_is_told_wherever_edits_have_moved_it(editor: Editor, uri: str) -> None:
@@ -188,7 +189,7 @@ async def test_marks_and_fixes_lie_right(editor: Editor, uri: str, text: str) ->
 async def test_a_suppression_comment_silences_it_at_once(editor: Editor, uri: str) -> None:
     editor.open(uri, PROGRAM)
     actions = await editor.actions(uri, "loss.backward()\nloss.backward()")
-    [ignore] = [action for action in actions if action.title == "Ignore double-backward on this line"]
+    [ignore] = [action for action in actions if action.title == "gradpath: Ignore double-backward on this line"]
     text = editor.after(uri, ignore.edit)
     assert text.splitlines()[4] == "loss.backward()  # gradpath: ignore[double-backward]"
     editor.edit(uri, [(0, len(PROGRAM), text)])
@@ -226,7 +227,7 @@ async def test_all_of_one_rule_are_mended_together(editor: Editor, uri: str) -> 
     [action] = [
         each
         for each in await editor.actions(uri, "    loss.backward()\n    loss.backward()", ["quickfix"])
-        if each.title == "Fix all double-backward in this file"
+        if each.title == "gradpath: Fix all double-backward in this file"
     ]
     after = editor.after(uri, action.edit)
     assert after.count("loss.backward()") == 2

@@ -232,10 +232,10 @@ async def test_a_fix_may_lie_in_another_cell(editor: Editor) -> None:
     await notebook.shows((3, FAULT))
     actions = await editor.actions(notebook.cells[3], FAULT, only=["quickfix"])
     keep = next(action for action in actions if "retain_graph" in action.title)
-    assert keep.title == "Keep the graph: `retain_graph=True` on line 1 of cell 3"
+    assert keep.title == "gradpath: Keep the graph: `retain_graph=True` on line 1 of cell 3"
     assert editor.after(notebook.cells[2], keep.edit) == "loss.backward(retain_graph=True)"
     assert editor.after(notebook.cells[3], keep.edit) == AGAIN
-    ignore = next(action for action in actions if action.title.startswith("Ignore"))
+    ignore = next(action for action in actions if action.title.startswith("gradpath: Ignore"))
     assert editor.after(notebook.cells[3], ignore.edit) == f"{AGAIN}  # gradpath: ignore[double-backward]"
     assert await editor.actions(notebook.cells[1], "y = w.exp()", only=["quickfix"]) == []
 
@@ -244,7 +244,7 @@ async def test_one_fix_may_change_several_cells(editor: Editor) -> None:
     notebook = Notebook(editor, SETUP, BUILT, FIRST + "\nother = 1", "y.mean().backward()")
     await notebook.shows((3, FAULT))
     actions = await editor.actions(notebook.cells[3], FAULT, only=["quickfix"])
-    add = next(action for action in actions if action.title.startswith("Add the losses"))
+    add = next(action for action in actions if action.title.startswith("gradpath: Add the losses"))
     assert editor.after(notebook.cells[2], add.edit) == "other = 1"
     assert editor.after(notebook.cells[3], add.edit) == "(loss + y.mean()).backward()"
 

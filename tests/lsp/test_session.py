@@ -95,7 +95,7 @@ async def test_marks_and_fixes_lie_right(editor: Editor, uri: str, text: str) ->
     [found] = await editor.diagnostics_of(uri)
     assert editor.covered(uri, found.range) == "BAD"
     expected = editor.texts[uri].replace("BAD", "GOOD")
-    [fix] = [action for action in await editor.actions(uri, "BAD") if action.title == "Say GOOD"]
+    [fix] = [action for action in await editor.actions(uri, "BAD") if action.title == "gradpath: Say GOOD"]
     assert editor.after(uri, fix.edit) == expected
 
 
@@ -113,11 +113,11 @@ async def test_the_fixes_of_a_place_are_offered(editor: Editor, uri: str) -> Non
     editor.open(uri, "x = BAD\ny = BAD\n")
     actions = await editor.actions(uri, "x = BAD")
     assert [(action.title, action.kind, action.is_preferred) for action in actions] == [
-        ("Say GOOD", "quickfix", True),
-        ("Say nothing", "quickfix", None),
-        ("Say it twice", "refactor.rewrite", None),
-        ("Fix all made-up in this file", "quickfix", None),
-        ("Ignore made-up on this line", "quickfix", None),
+        ("gradpath: Say GOOD", "quickfix", True),
+        ("gradpath (unsafe): Say nothing", "quickfix", None),
+        ("gradpath: Say it twice", "refactor.rewrite", None),
+        ("gradpath: Fix all made-up in this file", "quickfix", None),
+        ("gradpath: Ignore made-up on this line", "quickfix", None),
         ("Apply all safe gradpath fixes", "source.fixAll.gradpath", None),
     ]
     texts = [editor.after(uri, action.edit) for action in actions]
@@ -138,7 +138,7 @@ async def test_a_cursor_behind_the_mark_is_still_at_it(editor: Editor, uri: str)
     context = types.CodeActionContext(diagnostics=[])
     request = types.CodeActionParams(types.TextDocumentIdentifier(uri), types.Range(place, place), context)
     answer = await editor.text_document_code_action_async(request)
-    assert "Say GOOD" in [action.title for action in answer or ()]
+    assert "gradpath: Say GOOD" in [action.title for action in answer or ()]
     assert await editor.actions(uri, "\n\n") != []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradpath.analysis.check import Analysis
-from gradpath.diagnostic import Action, ActionKind, Diagnostic, Edit, Fix, Range
+from gradpath.diagnostic import Action, ActionKind, Diagnostic, Edit, Fix, Range, Safety
 from gradpath.features.edits import compatible_safe_fixes, edited, still_parses, with_newlines_of
 from gradpath.rules import RULES
 from gradpath.source.cells import CellsDocument
@@ -26,7 +26,10 @@ def actions_at(analysis: Analysis, range: Range) -> tuple[Action, ...]:
 def rewrites_of(analysis: Analysis, forms: Sequence[Fix], offered: Sequence[Action]) -> tuple[Action, ...]:
     """An action for each other form of a loop, unless the fix of a fault does the same."""
     known = {action.edits for action in offered}
-    made = [Action(each.title, ActionKind.REWRITE, _in_style(analysis, each.edits), ()) for each in forms]
+    made = [
+        Action(each.title, ActionKind.REWRITE, _in_style(analysis, each.edits), (), unsafe=each.safety is Safety.UNSAFE)
+        for each in forms
+    ]
     return tuple(action for action in made if action.edits not in known)
 
 
@@ -85,7 +88,8 @@ def _fixes(diagnostics: Sequence[Diagnostic]) -> list[Action]:
                 actions[key] = replace(known, diagnostics=(*known.diagnostics, diagnostic))
                 continue
             kind = ActionKind.REWRITE if fix.rewrite else ActionKind.QUICK_FIX
-            actions[key] = Action(fix.title, kind, fix.edits, (diagnostic,), preferred=fix.preferred)
+            unsafe = fix.safety is Safety.UNSAFE
+            actions[key] = Action(fix.title, kind, fix.edits, (diagnostic,), preferred=fix.preferred, unsafe=unsafe)
     return sorted(actions.values(), key=lambda action: not action.preferred)
 
 

@@ -109,7 +109,7 @@ async def _question(server: Server, params: types.CodeActionParams) -> list[type
     name = await name_in(server, uri, position)
     if not name:
         return []
-    title = f"What trains `{name}`?"
+    title = f"gradpath: What trains `{name}`?"
     command = types.Command(title, "gradpath.why", arguments=[uri, position.line, position.character])
     return [types.CodeAction(title, kind=_QUESTION, command=command)]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from gradpath.diagnostic import Action, Diagnostic, Edit, Level, Range
+from gradpath.diagnostic import Action, ActionKind, Diagnostic, Edit, Level, Range
 from gradpath.lsp.client import Client
 from gradpath.lsp.convert import LineOf, to_range
 from gradpath.lsp.documents import Documents, OpenDocument
@@ -97,7 +97,7 @@ class Outgoing:
         if edits is None:
             return None
         return types.CodeAction(
-            title=self._told(action.title),
+            title=_signed(self._told(action.title), action),
             kind=action.kind.value,
             diagnostics=[self.diagnostic(diagnostic) for diagnostic in action.diagnostics],
             is_preferred=True if action.preferred else None,
@@ -109,7 +109,7 @@ class Outgoing:
         if not self._client.shows_documents:
             return None
         return types.CodeAction(
-            title=action.title,
+            title=_signed(action.title, action),
             kind=action.kind.value,
             diagnostics=[self.diagnostic(diagnostic) for diagnostic in action.diagnostics],
             command=types.Command(action.title, "gradpath.rule", arguments=[action.page]),
@@ -190,3 +190,10 @@ class Outgoing:
             return lambda number: known[number - 1] if 0 < number <= len(known) else ""
         told = self._lines.get(path, {})
         return lambda number: told[number] if number in told else self._documents.line_told(path, number)
+
+
+def _signed(title: str, action: Action) -> str:
+    """A title as it stands in a menu beside those of other servers; `unsafe` as in `--unsafe-fixes`."""
+    if action.kind is ActionKind.FIX_ALL:
+        return title  # It names gradpath, and is safe.
+    return f"gradpath (unsafe): {title}" if action.unsafe else f"gradpath: {title}"

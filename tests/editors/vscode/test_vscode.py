@@ -159,7 +159,7 @@ def test_a_script_is_marked_and_mended_by_the_keyboard(vscode: VSCode) -> None:
     assert "carries the graph of the previous iteration" in seen["hover"]
     assert "PyTorch: RuntimeError: Trying to backward through the graph a second time" in seen["hover"]
     assert "help: start each iteration from the value alone" in seen["hover"]
-    assert seen["fixes"][0] == "Detach `state` after line 13: `state = state.detach()`"
+    assert seen["fixes"][0] == "gradpath: Detach `state` after line 13: `state = state.detach()`"
     assert file.read_text() == CARRIED.replace("backward()\n", "backward()\n    state = state.detach()\n")
     mended = run(file)
     assert mended.returncode == 0, mended.stderr
@@ -278,7 +278,7 @@ def test_a_notebook_is_marked_in_its_cell_and_mended_in_another(vscode: VSCode) 
     file = vscode.workspace / "train.ipynb"
     file.write_text(json.dumps(notebook(setup, "state" + training), indent=1))
     seen = vscode.visit("notebook.mjs")
-    assert seen["fixes"][0].startswith("Detach `state`")
+    assert seen["fixes"][0].startswith("gradpath: Detach `state`")
     assert any("cell 1:4" in box for box in seen["boxes"])
     cells = ["".join(cell["source"]) for cell in json.loads(file.read_text())["cells"]]
     assert "    loss.backward()\n    state = state.detach()" in cells[1]

@@ -22,7 +22,7 @@ ASSUMPTIONS = ("differentiable", "pure", "backward")
 """The assumptions about calls: that gradients flow through, that nothing changes, that they are a `backward()`."""
 
 _FILES = ("gradpath.toml", "pyproject.toml")
-_KEYS = ("select", "ignore", "levels", "exclude", "per-file-ignores", "python", "assume")
+_KEYS = ("select", "ignore", "levels", "exclude", "per-file-ignores", "python", "assume", "baseline")
 LEVELS = (OFF, *(level.value for level in Level))
 _MOST_COMPLAINTS = 20
 """The most mistakes of one configuration that are listed one by one."""
@@ -37,7 +37,8 @@ class Config:
     `select` and `ignore` hold rule ids and families; nothing selected means all. `levels` maps the same to `off` or a
     level's name, `per_file_ignores` patterns to rule ids and families, `assume` one of `ASSUMPTIONS` to dotted names of
     calls. Patterns are those of `.gitignore`, relative to `root`, the folder of the configuration file; without a root
-    they match anywhere in a path. `python` is the interpreter whose libraries the project uses.
+    they match anywhere in a path. `python` is the interpreter whose libraries the project uses, `baseline` the file
+    with the mistakes that are known, whole where a file names it.
     """
 
     select: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Config:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     python: str | None = None
     assume: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    baseline: str | None = None
     root: str = ""
 
 
@@ -76,7 +78,8 @@ def read_config(file: Path, names: Collection[str] = ()) -> tuple[Config, tuple[
         return None
     config, complaints = config_from(table, names)
     root = os.path.dirname(os.path.abspath(file))
-    return replace(config, root=root), tuple(f"{file}: {complaint}" for complaint in complaints)
+    baseline = config.baseline and os.path.join(root, config.baseline)
+    return replace(config, root=root, baseline=baseline), tuple(f"{file}: {complaint}" for complaint in complaints)
 
 
 class BrokenConfiguration(Exception):
@@ -124,6 +127,7 @@ def config_from(data: Mapping[str, Any], names: Collection[str] = ()) -> tuple[C
         },
         python=reader.string(data, "python"),
         assume=dict(reader.assumptions(data)),
+        baseline=reader.string(data, "baseline"),
     )
     return config, reader.told()
 

@@ -178,3 +178,14 @@ def test_a_baseline_that_is_nested_too_deeply_is_one_line(gradpath_main: Run, wr
     result = gradpath_main("check", ".", "--baseline", "b.json")
     assert (result.status, result.err.count("\n")) == (2, 1)
     assert "b.json: not a baseline: " in result.err
+
+
+def test_the_configuration_can_name_the_baseline(gradpath_main: Run, write: Write) -> None:
+    write("gradpath.toml", 'baseline = "ci/known.json"\n')
+    write("ci/here.txt")
+    write("src/train.py", ERROR)
+    assert gradpath_main("check", "--write-baseline").status == 0
+    assert gradpath_main("check").status == gradpath_main("check", "--config", "gradpath.toml", "src").status == 0
+    write("src/train.py", f"{ERROR}\n{WARNING}\n")
+    assert gradpath_main("check").status == 1
+    assert gradpath_main("check", "-", stdin=ERROR.encode()).status == 1

@@ -55,7 +55,7 @@ async def test_an_editor_is_offered_the_fixes_of_a_program(editor: Editor, path:
         context = types.CodeActionContext(diagnostics=[found], only=["quickfix", "refactor.rewrite"])
         request = types.CodeActionParams(types.TextDocumentIdentifier(uri), found.range, context)
         for action in await editor.text_document_code_action_async(request) or ():
-            fix = not action.title.startswith(tuple(f"gradpath: {each} " for each in ("Ignore", "Fix all", "Read about")))
+            fix = not action.title.startswith(("gradpath: Ignore ", "gradpath: Fix all ", "gradpath: Read about "))
             if fix and isinstance(action, types.CodeAction):
                 resolved = await editor.resolved(action)
                 offered.add((action.title, editor.after(uri, resolved.edit), bool(action.is_preferred)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,39 @@ async def test_the_projects_file_holds_in_the_editor(editor: Editor, tmp_path: P
     await editor.begin(modern())
     uri = faulty_file(tmp_path / "package")
     editor.open(uri, "BAD\n")
+    assert await editor.diagnostics_of(uri) == []
+
+
+def known(folder: Path, *lines: str) -> None:
+    """Write a baseline that knows the mistakes in these lines of `train.py`."""
+    entries = [{"path": "train.py", "rule": "made-up", "line": line} for line in lines]
+    (folder / "known.json").write_text(json.dumps({"version": 1, "entries": entries}))
+
+
+async def test_what_the_baseline_of_the_project_knows_is_not_shown(editor: Editor, tmp_path: Path) -> None:
+    (tmp_path / "gradpath.toml").write_text('baseline = "known.json"\n')
+    known(tmp_path, "x = BAD")
+    await editor.begin(modern())
+    uri = faulty_file(tmp_path)
+    editor.open(uri, "x = BAD\n")
+    assert await editor.diagnostics_of(uri) == []
+    assert await editor.actions(uri, "x = BAD") == []
+    editor.edit(uri, [(8, 8, "y = BAD\n")])
+    [found] = await editor.diagnostics_of(uri)
+    assert found.range.start.line == 1
+    assert [action.title for action in await editor.actions(uri, "y = BAD") if action.is_preferred] == [
+        "gradpath: Say GOOD"
+    ]
+    assert await editor.actions(uri, "x = BAD", only=["quickfix"]) == []
+
+
+async def test_a_setting_names_a_baseline_of_the_workspace_folder(editor: Editor, tmp_path: Path) -> None:
+    known(tmp_path, "x = BAD")
+    folder = types.WorkspaceFolder(tmp_path.as_uri(), "project")
+    editor.set_configuration({"gradpath": {"baseline": "known.json"}}, scope_uri=folder.uri)
+    await editor.begin(modern(), workspace_folders=[folder])
+    uri = faulty_file(tmp_path)
+    editor.open(uri, "x = BAD\n")
     assert await editor.diagnostics_of(uri) == []
 
 

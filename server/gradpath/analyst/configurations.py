@@ -87,6 +87,8 @@ class Configurations:
             if complaint not in self._told:
                 self._told.add(complaint)
                 self._complain(complaint)
+        if editor.baseline and holder is not None:
+            editor = replace(editor, baseline=str(Path(holder, editor.baseline)))
         return merged(file, editor)
 
 

@@ -13,6 +13,7 @@ from gradpath.analysis import fix_validation
 from gradpath.analysis.check import Analysis
 from gradpath.analysis.incremental import Memory
 from gradpath.analyst.allowance import Allowance
+from gradpath.analyst.baselines import Baselines
 from gradpath.analyst.configurations import Configurations
 from gradpath.analyst.messages import (
     Actions,
@@ -113,6 +114,7 @@ class Desk:
         self._walks: dict[ListFiles, tuple[Iterator[str], list[str]]] = {}
         self._finder: Finder | None = None
         self.configurations = Configurations(complain)
+        self._baselines = Baselines(complain)
 
     # What the editor has
 
@@ -208,7 +210,7 @@ class Desk:
         began = time.perf_counter()
         analysis = self._analyse(document, allowance)
         self._rest()
-        return outcome_of(analysis, time.perf_counter() - began, self.text_at)
+        return outcome_of(self._new(analysis), time.perf_counter() - began, self.text_at)
 
     def _analyse(self, document: Opened, allowance: Allowance) -> Analysis:
         """Check an open document, and keep what may be of use later."""
@@ -239,8 +241,13 @@ class Desk:
             return None
         config, project = self._surroundings(request.path)
         analysis = facade.check(source, config, cancelled=allowance, project=project, depth=facade.LEAN)
-        analysis = self._on_trial(analysis, allowance)
+        analysis = self._on_trial(self._new(analysis), allowance)
         return outcome_of(analysis, time.perf_counter() - began, self.text_at, is_open=False)
+
+    def _new(self, analysis: Analysis) -> Analysis:
+        """What is found and not known already; the analysis itself stays whole for the next edit."""
+        config = self.configurations.of(analysis.document.path)
+        return self._baselines.without_known(analysis, config, self.text_at)
 
     def _callers(self, request: Callers, allowance: Allowance) -> tuple[Outcome, ...]:
         config, project = self._surroundings(request.path)
@@ -248,7 +255,7 @@ class Desk:
         if analysis is None or project is None:
             return ()
         found = seen_from_callers(analysis, config, project, allowance)
-        return tuple(outcome_of(caller, 0.0, self.text_at, is_open=False) for caller in found)
+        return tuple(outcome_of(self._new(caller), 0.0, self.text_at, is_open=False) for caller in found)
 
     # Questions
 

@@ -53,7 +53,7 @@ def lines_told(
             wanted.setdefault(path, set()).update((place.start.line, place.end.line))
     found: dict[str, dict[int, str]] = {}
     for path, numbers in wanted.items():
-        source = document if path == document.path else _document_at(path, text_at)
+        source = document if path == document.path else document_at(path, text_at)
         if source is not None:
             found[path] = {number: source.line(number) for number in sorted(numbers)}
     return found
@@ -71,7 +71,8 @@ def _places(diagnostics: Iterable[Diagnostic], edits: Iterable[Edit]) -> Iterabl
         yield edit.path, edit.range
 
 
-def _document_at(path: str, text_at: TextAt) -> Document | None:
+def document_at(path: str, text_at: TextAt) -> Document | None:
+    """The document of a path, as it is in the editor or else on disk; None where it cannot be read."""
     text = text_at(Path(path))
     if text is not None:
         return Document(path, text)

@@ -67,6 +67,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check what the arguments name."""
+    if arguments.baseline is None and _STDIN not in arguments.paths:
+        configured = _settings(arguments).of_file(Path("x.py")).baseline
+        arguments.baseline = configured and Path(configured)
     _refuse_contradictions(arguments)
     if arguments.watch:
         from gradpath.cli.watch import watch
@@ -86,7 +89,7 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
     if from_stdin and len(arguments.paths) > 1:
         raise UsageError("- cannot be combined with files: standard input is checked alone")
     if arguments.write_baseline and arguments.baseline is None:
-        raise UsageError("--write-baseline needs --baseline FILE")
+        raise UsageError("--write-baseline needs --baseline FILE, or a `baseline` in the configuration")
     if from_stdin and (arguments.baseline is not None or arguments.add_ignores):
         raise UsageError("--baseline and --add-ignores are for files, not for standard input")
     if arguments.watch and (from_stdin or writes):

@@ -48,6 +48,10 @@ def schema() -> dict[str, Any]:
                 "additionalProperties": rules,
             },
             "python": {"description": "The environment of the project; it is read, not started.", "type": "string"},
+            "baseline": {
+                "description": "The file with the mistakes that are known: only others are reported.",
+                "type": "string",
+            },
             "assume": {
                 "description": "What is taken for granted of calls whose code is not seen, by their dotted names.",
                 "type": "object",

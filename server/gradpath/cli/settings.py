@@ -102,7 +102,8 @@ def _read(file: Path) -> tuple[Config, tuple[str, ...]]:
         table = table_in(file)
     except BrokenConfiguration as error:
         raise UsageError(f"--config {file}: {error}") from error
-    return config_from(table or {}, NAMES)
+    config, complaints = config_from(table or {}, NAMES)
+    return replace(config, baseline=config.baseline and str(file.parent / config.baseline)), complaints
 
 
 def _problem(shown: str, complaint: str) -> Problem:

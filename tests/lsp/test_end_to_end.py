@@ -103,7 +103,7 @@ async def test_only_help_that_was_tried_is_published(editor: Editor, uri: str) -
 async def test_a_person_who_asks_is_offered_other_forms_of_a_loop(editor: Editor, uri: str) -> None:
     editor.open(uri, LOOP)
     [form] = await editor.actions(uri, "loss = ", ["refactor.rewrite"])
-    assert (form.title, form.is_preferred) == ("Accumulate gradients over 4 micro-batches", None)
+    assert (form.title, form.is_preferred) == ("gradpath (unsafe): Accumulate gradients over 4 micro-batches", None)
     written = editor.after(uri, form.edit)
     assert "(loss / 4).backward()" in written
     assert raised(written) == ""

@@ -399,7 +399,7 @@ class Size(tuple[Value, ...]):
         return Size((*self, *other))
 
     def __radd__(self, other: tuple[Value, ...]) -> Size:
-        return Size((*other, *self))
+        return Size((*other, *self)) if isinstance(other, tuple) else NotImplemented
 
 
 def make_size(machine: Machine, arguments: Arguments) -> Value:

@@ -6,7 +6,6 @@ A function or class is a criterion by its name, which is all that a loss functio
 from __future__ import annotations
 
 import ast
-import re
 
 from gradpath.autograd.backward import backward
 from gradpath.autograd.tensor import Tensor
@@ -16,15 +15,12 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.presumed import conditions
-from gradpath.overlays.presumed.roles import role_of, role_of_name
+from gradpath.overlays.presumed.roles import TARGET, role_of, role_of_name
 from gradpath.overlays.torch.operations import tensors_in
 from gradpath.source.nodes import Definition, noted
 from gradpath.support.lazy_regex import regex
 
 _WORDS = regex(r"(?<![a-z])(loss|criterion|objective)(?![a-z])|Loss(?![a-z])|Criterion(?![a-z])|loss$")
-_TARGET = regex(
-    r"^(.*_)?(targets?|tgt|labels?|lbl|y|gts?|ground_?truths?|trues?|truths?|masks?|weights?)\d?$|^gt_|^true_", re.I
-)
 _METHODS = ("forward", "__call__")
 
 
@@ -43,7 +39,7 @@ def predictions(function: Definition) -> frozenset[str]:
     given = [each.arg for each in required if each.arg not in ("self", "cls")]
     if any(role_of_name(name) in ("model", "loader") for name in given):
         return frozenset()
-    return frozenset(name for name in given if not _TARGET.match(name))
+    return frozenset(name for name in given if not TARGET.match(name))
 
 
 def presume(machine: Machine, argument: ast.arg, made: Value, default: Value) -> None:
@@ -52,7 +48,7 @@ def presume(machine: Machine, argument: ast.arg, made: Value, default: Value) ->
         return
     if argument.arg in machine.predictions:
         made.kind, made.provenance = Kind.LIVE, conditions.PREDICTION.of(argument.arg)
-    elif _TARGET.match(argument.arg):
+    elif TARGET.match(argument.arg):
         made.kind, made.provenance = Kind.PLAIN, conditions.DATA.of(argument.arg)
 
 

@@ -32,6 +32,10 @@ OPTIMIZER = regex(r"^_?(.*_)?(opt|optim|optimi[sz]er)s?(_\w+|\w?)$|(?-i:^opt(im)
 LOADER = regex(
     r"^_?(.*_)?(loader|dataloader|batches|dataset|data_iter|iterator|train_iter|train_dl|dl)s?(_\w+)?$", re.I
 )
+TARGET = regex(
+    r"^(.*_)?(targets?|tgt|labels?|lbl|y|gts?|ground_?truths?|trues?|truths?|masks?|weights?)\d?$|^(gt|true)_", re.I
+)
+"""Names of what a loss function is given beside the prediction."""
 
 OPTION = regex(
     r"^_?(args?|cfg|conf|config|hparams|options|opts|flags|settings|logger|writer|tb_writer|summary_writer|device|dtype|"

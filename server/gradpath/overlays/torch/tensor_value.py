@@ -398,7 +398,7 @@ class Size(tuple[Value, ...]):
     def __add__(self, other: tuple[Value, ...]) -> Size:
         return Size((*self, *other))
 
-    def __radd__(self, other: tuple[Value, ...]) -> Size:
+    def __radd__(self, other: object) -> Size:
         return Size((*other, *self)) if isinstance(other, tuple) else NotImplemented
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import REPARAMETRIZED
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
+from gradpath.findings import cuts
 from gradpath.findings.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
 from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted
@@ -15,7 +16,7 @@ from gradpath.fixes import edits
 from gradpath.fixes.moving import removed
 from gradpath.fixes.on_tensors import Rewriting, on_tensors
 from gradpath.fixes.requirement import required_earlier, thawed
-from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
 
 _SMOOTH = ("sigmoid", "softmax")
@@ -31,7 +32,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
         case (("no_grad" | "inference_mode"), _):
             yield from _reentrant(source, cause)
             yield from _switched_on(trace, source, cause, near)
-        case "gradient", ast.Call() as call if not creates_graph(cause) and not _is_perhaps_freed(trace, cause):
+        case "gradient", ast.Call() as call if not creates_graph(cause):
             own = isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
             yield from _passing(
                 source, site, Repair(Way.CREATE, lines=(site.line,)), "create_graph", "True", safe=not own
@@ -43,6 +44,8 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             end = document.range_of(name).end
             edit = Edit(document.path, Range(Position(end.line, end.column - len(name.attr)), end), "rsample")
             yield Fix.by(Repair(Way.DRAW, lines=(site.line,)), Safety.UNSAFE, (edit,))
+        case (cuts.STEP, ast.expr() as node):
+            yield from _lent(source, site, node)
         case "not differentiable", _:
             yield from _smooth(trace, source, cause)
         case (("torch.tensor" | "Variable" | "item" | "float" | "numpy"), _):
@@ -88,14 +91,33 @@ def _dropped(trace: Trace, source: Source, cause: Cause, site: Site) -> Iterator
     yield Fix.by(repair, safety, tuple(written.changes))
 
 
-def _is_perhaps_freed(trace: Trace, cause: Cause) -> bool:
-    """Whether the graph that a gradient would have, if it is sure to have one at all, is freed before it is needed."""
-    runs = [event for event in trace.events if isinstance(event, BackwardRan)]
-    made = next((each for each in runs if each.call.site == cause.site), None)
-    if made is None or all(each.behaviour is not None and not each.behaviour.maybe_second for each in made.executed):
-        return False
-    later = runs[runs.index(made) + 1 :]
-    return any(cause.tensor in root.ancestors() for each in later if not each.call.retain for root in each.call.roots)
+def _lent(source: Source, site: Site, node: ast.expr) -> Iterator[Fix]:
+    """A straight-through estimate: `x + (x.round() - x).detach()` has the value of `x.round()`, the gradient of `x`."""
+    match node:
+        case (
+            ast.Call(func=ast.Attribute(attr=name, value=value), args=[])
+            | ast.Call(func=ast.Attribute(attr=name), args=[value])
+        ):
+            document = source.document(site)
+            lender = edits.followed(edits.flat(document, value), value, "")
+            text = f"{lender} + ({edits.flat(document, node)} - {lender}).detach()"
+            repair = Repair(Way.LEND_GRADIENT, (name,), (site.line,), text)
+            yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, node, f"({text})"),))
+
+
+def turned(source: Source, site: Site) -> Iterator[Fix]:
+    """`x + (q - x).detach()` in place of `q + (x - q).detach()`: the value of `q`, the gradient of `x`."""
+    match site.node:
+        case ast.BinOp(
+            left=constant,
+            op=ast.Add(),
+            right=ast.Call(func=ast.Attribute(attr="detach", value=ast.BinOp(left=lender, op=ast.Sub()))),
+        ):
+            document = source.document(site)
+            one, other = edits.flat(document, lender), edits.flat(document, constant)
+            text = f"{one} + ({other} - {one}).detach()"
+            repair = Repair(Way.LEND_GRADIENT, (one,), (site.line,), text)
+            yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, site.node, text),))
 
 
 def _reentrant(source: Source, cause: Cause) -> Iterator[Fix]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted
-from gradpath.findings.syntax import tests_of
+from gradpath.findings.syntax import statement_of, tests_of
 from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Loaded, Named, Taken
 from gradpath.interpreter.trace import CutOff, Mutated, Replaced, Site, Stepped, Trace
@@ -47,7 +48,7 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
     if holds(event.site.node, event.taken.site.node):
         twins = _names_of(trace, event)
         if len(twins) > 1:
-            return _of_twins(source, event, twins[0], twins[-1])
+            return _of_twins(trace, source, event, twins[0], twins[-1])
         return Report(
             event.site,
             f"`{loaded}` changes nothing: it loads what is there",
@@ -87,7 +88,7 @@ def _names_in(node: ast.AST) -> list[ast.Attribute | ast.Name]:
             return []
 
 
-def _of_twins(source: Source, event: Loaded, first: Named, second: Named) -> Report:
+def _of_twins(trace: Trace, source: Source, event: Loaded, first: Named, second: Named) -> Report:
     """The report of two names for one network, one of which is told to follow the other."""
     old, new = (_text_of(source, each) for each in (first, second))
     return Report(
@@ -99,6 +100,7 @@ def _of_twins(source: Source, event: Loaded, first: Named, second: Named) -> Rep
             Step(event.site, "loads what is there already"),
         ),
         help=f"give `{new}` a network of its own, such as a `copy.deepcopy()` of it",
+        fixes=source.proposed(_network_copied(trace, source, second)),
     )
 
 
@@ -230,6 +232,19 @@ def _copied(source: Source, site: Site) -> Iterator[Fix]:
         return
     text = edits.followed(edits.flat(document, node), node, ".clone()")
     yield Fix.by(Repair(Way.USE_COPY, text=text), Safety.UNSAFE, edits.append(document, node, ".clone()"))
+
+
+def _network_copied(trace: Trace, source: Source, named: Named) -> Iterator[Fix]:
+    """`copy.deepcopy(model)` where a second name is bound to a network."""
+    document = source.document(named.site)
+    match statement_of(trace, named.site.node):
+        case ast.Assign(value=value):
+            copied = f"copy.deepcopy({edits.flat(document, value)})"
+            top = Range(Position(1, 1), Position(1, 1))
+            known = re.search(r"^import copy$", document.text, re.M)
+            imported = () if known else (Edit(document.path, top, f"import copy{edits.newline(document)}"),)
+            changes = (*imported, edits.replace(document, value, copied))
+            yield Fix.by(Repair(Way.USE_COPY, text=copied), Safety.UNSAFE, changes)
 
 
 def _never(trace: Trace, report: Report) -> bool:

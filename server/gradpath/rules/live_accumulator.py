@@ -78,18 +78,13 @@ def _value(trace: Trace, source: Source, found: Growing) -> tuple[Site, ast.expr
     if own is None:
         named = [each for each in _parts_stored(found.site.node) if _names(trace, each, found)]
         own = named[0] if len(named) == 1 else None
-    if own is not None and (
-        _is_made_here(trace, found, own)
-        or isinstance(own, (ast.Subscript, ast.Attribute))
-        or _is_always_tensor(trace, found)
-    ):
-        return found.site, own
     caller = found.site.caller
-    if caller is None or not isinstance(caller.node, ast.Call):
-        return None
+    here = None if own is None else (found.site, own)
+    if own is None or caller is None or not isinstance(caller.node, ast.Call) or _is_made_here(trace, found, own):
+        return here
     arguments = [*caller.node.args, *(each.value for each in caller.node.keywords)]
     passed = [each for each in arguments if isinstance(each, ast.Name) and _stands_for(trace, each.id, caller, found)]
-    return (caller, passed[0]) if len(passed) == 1 else None
+    return (caller, passed[0]) if len(passed) == 1 else here
 
 
 def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:

@@ -17,7 +17,7 @@ from gradpath.findings.gradient_flow import (
 )
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import following, same_activation, with_time
-from gradpath.findings.syntax import ancestry, block_of, function_of, statement_of
+from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Site, Stepped, Trace, iterations_between
 from gradpath.repairs import Repair, Way
@@ -124,28 +124,25 @@ def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, sec
 
 
 def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> Iterator[Fix]:
+    """Clear before the backward, for all optimizers of a loop or for this one, or else after the step."""
     frames = again.site.frames()
     near = next((each for each in frames if optimizer_name(trace, source, step.site, each) is not None), again.site)
-    name = optimizer_name(trace, source, step.site, near)
-    statement = statement_of(trace, near.node)
-    if name is None or statement is None:
+    backward, stepping = statement_of(trace, near.node), statement_of(trace, step.site.node)
+    call, name = call_of(trace, step.site.node), optimizer_name(trace, source, step.site, near)
+    if backward is not None and name is not None:
+        line = f"{name}.zero_grad()"
+        edit = edits.insert_before(source.document(near), backward, line)
+        if edit is not None:
+            yield Fix.by(Repair(Way.CLEAR_BEFORE_BACKWARD, (name,), text=line), Safety.UNSAFE, (edit,))
+    if stepping is None or call is None or not isinstance(call.func, ast.Attribute):
         return
-    line, stepping = f"{name}.zero_grad()", statement_of(trace, step.site.node)
-    if not _is_bound_after(trace, name.partition(".")[0], statement):
-        edit = edits.insert_before(source.document(near), statement, line)
-        way = Way.CLEAR_BEFORE_BACKWARD
-    else:
-        yield from _each_cleared(trace, source, near, statement, stepping, line)
-        edit = None if stepping is None else edits.insert_after(source.document(step.site), stepping, line)
-        way = Way.CLEAR_AFTER_STEP
-    if edit is not None:
-        yield Fix.by(Repair(way, (name,), text=line), Safety.UNSAFE, (edit,))
-    block = None if stepping is None else block_of(trace, stepping)
-    if stepping is None or way is Way.CLEAR_AFTER_STEP or any(each is statement for each in block or ()):
-        return
+    owner = name or source.text(step.site, call.func.value)
+    line = f"{owner}.zero_grad()"
+    if backward is not None:
+        yield from _each_cleared(trace, source, near, backward, stepping, line)
     edit = edits.insert_after(source.document(step.site), stepping, line)
     if edit is not None:  # Gradients of several backwards may be meant to add up until the step.
-        yield Fix.by(Repair(Way.CLEAR_AFTER_STEP, (name,), text=line), Safety.UNSAFE, (edit,))
+        yield Fix.by(Repair(Way.CLEAR_AFTER_STEP, (owner,), text=line), Safety.UNSAFE, (edit,))
 
 
 def _each_cleared(
@@ -179,19 +176,6 @@ def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]
     made = tuple(edit for edit in found.values() if edit is not None)
     if made and len(made) == len(found):
         yield Fix.by(Repair(Way.CLEAR_AFTER_UPDATE, text=lines[0]), Safety.UNSAFE, made)
-
-
-def _is_bound_after(trace: Trace, name: str, statement: ast.stmt) -> bool:
-    """True if the body of a statement binds a variable, but nowhere before it."""
-    function = function_of(trace, statement)
-    bound = [
-        each.lineno
-        for each in trace.visits
-        if isinstance(each, (ast.Assign, ast.AnnAssign, ast.For, ast.With))
-        and name in _targets(each)
-        and function_of(trace, each) is function
-    ]
-    return bool(bound) and all(line > statement.lineno for line in bound)
 
 
 def _targets(statement: ast.Assign | ast.AnnAssign | ast.For | ast.With) -> set[str]:

@@ -14,6 +14,7 @@ from gradpath.findings.parameters import Group, groups_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import call_of, function_of
 from gradpath.findings.unreached import Place, Unreached, is_straight_through, key_of, unreached
+from gradpath.fixes.cut_fixes import turned
 from gradpath.fixes.term_fixes import undone
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
@@ -140,6 +141,9 @@ def _cut(trace: Trace, source: Source, place: Place) -> Iterator[Step]:
 
 
 def _fixes(trace: Trace, source: Source, places: Sequence[Place]) -> Iterator[Fix]:
+    for place in places[:MOST_CUTS]:
+        if place.estimate is not None:
+            yield from turned(source, place.site)
     severed_here = [place.severed for place in places[:MOST_CUTS]]
     for severed in () if any(map(is_straight_through, severed_here)) else severed_here:
         yield from undone(trace, source, severed.cause, severed.ran.site, severed.site)

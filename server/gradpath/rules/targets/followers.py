@@ -15,6 +15,7 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
 from gradpath.interpreter.trace import BackwardRan, Built, Event, Mutated, Replaced, Site, Trace
 from gradpath.rules.aliased_copy import values_of
+from gradpath.rules.targets.operands import detached_result
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -37,6 +38,7 @@ class Follower:
                 Step(lifted(self.averaged, self.averaged), "averages the other one's parameters"),
             ),
             help="compute it under `torch.no_grad()`, or freeze the average by `requires_grad_(False)`",
+            fixes=source.proposed(detached_result(source, self.site)),
         )
 
 

@@ -19,3 +19,10 @@ def detached(source: Source, site: Site, index: int, way: Way) -> Iterator[Fix]:
     if len(given) > index:
         edit = edits.append(source.document(site), given[index], ".detach()")
         yield Fix.by(Repair(way), Safety.UNSAFE, edit)
+
+
+def detached_result(source: Source, site: Site) -> Iterator[Fix]:
+    """Detach what a call gives."""
+    if isinstance(site.node, ast.Call):
+        repair = Repair(Way.DETACH_RESULT, (source.short(site, limit=40),))
+        yield Fix.by(repair, Safety.UNSAFE, edits.append(source.document(site), site.node, ".detach()"))

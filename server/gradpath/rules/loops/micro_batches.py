@@ -97,7 +97,8 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     if loop is None or not any(loop in ancestry(trace, frame.node) for frame in backward.site.frames()):
         return False
     shares = {_last_name(each) for each in _divisors(trace, backward)}
-    tests = list(_conditions(trace, loop, step))
+    clearing = tests_of(trace, cleared.site)
+    tests = [test for test in _conditions(trace, loop, step) if all(test is not each for each in clearing)]
     if any(_last_name(part) in shares for test in tests for part in _numbers(test)):
         return True
     if not any(map(_counts, tests)) or looks_at_gradients(trace) or _is_due_with(trace, cleared, step):

@@ -48,11 +48,11 @@ class NeverStepped:
 
     @property
     def site(self) -> Site:
-        """Where it is reported: at what steps in its place, else where the gradients are cleared."""
-        return self.instead.site if self.instead is not None else self.branch or self.cleared.site
+        """Where it is reported: at what steps in its place, else at the backward that the step should follow."""
+        return self.instead.site if self.instead is not None else self.branch or self.backward.site
 
     def report(self, trace: Trace, source: Source) -> Report:
-        clear, backward = (source.short(event.site, limit=32) for event in (self.cleared, self.backward))
+        backward = source.short(self.backward.site, limit=32)
         if self.instead is not None:
             step = self.site
             return Report(
@@ -80,8 +80,8 @@ class NeverStepped:
                 fixes=source.proposed(_stepping_as_well(trace, source, self, self.branch)),
             )
         return Report(
-            self.cleared.site,
-            f"`{clear}` throws away the gradients of `{backward}`: `{self.name}` never steps",
+            self.site,
+            f"nothing uses the gradients of `{backward}`: `{self.name}` never steps",
             (
                 Step(self.backward.site, "computes the gradients"),
                 Step(self.cleared.site, "clears them in the next iteration, and nothing has used them"),

@@ -16,6 +16,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Loaded, Named, Taken
 from gradpath.interpreter.trace import CutOff, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.rules.ownership.best_states import BestState, best_states
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -35,6 +36,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         report = _of_state(trace, source, event)
         if report is not None:
             yield report
+    for kept in best_states(trace):
+        yield _of_best(source, kept)
     if not trace.of(Stepped):
         return
     times = {id(event): time for time, event in enumerate(trace.events)}
@@ -44,7 +47,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
     """The report of a state that is loaded into what it is the state of."""
-    taken, loaded = source.short(event.taken.site, limit=32), source.short(event.site, limit=44)
+    loaded = source.short(event.site, limit=44)
     if holds(event.site.node, event.taken.site.node):
         twins = _names_of(trace, event)
         if len(twins) > 1:
@@ -58,17 +61,24 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
     change = _change_between(trace, event)
     if change is None:
         return None
+    return _of_kept(source, event.taken.site, change, Step(event.site, "loads what is there already"))
+
+
+def _of_kept(source: Source, at: Site, change: Site, last: Step) -> Report:
+    """The report of a state that was kept, with what it is used for."""
+    taken = source.short(at, limit=32)
     return Report(
-        event.taken.site,
+        at,
         f"`{taken}` is no copy: it changes with the model",
-        (
-            Step(event.taken.site, "shares the memory of the parameters"),
-            Step(change, "changes both"),
-            Step(event.site, "loads what is there already"),
-        ),
+        (Step(at, "shares the memory of the parameters"), Step(change, "changes both"), last),
         help=f"keep a copy: `copy.deepcopy({taken})`",
-        fixes=source.proposed(_copied(source, event.taken.site)),
+        fixes=source.proposed(_copied(source, at)),
     )
+
+
+def _of_best(source: Source, kept: BestState) -> Report:
+    """The report of a state that was the best so far, and is the last one when it is used."""
+    return _of_kept(source, kept.taken.site, kept.step.site, Step(kept.reads, "is the state after the last step"))
 
 
 def _names_of(trace: Trace, event: Loaded) -> list[Named]:

@@ -97,15 +97,20 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     if loop is None or not any(loop in ancestry(trace, frame.node) for frame in backward.site.frames()):
         return False
     shares = {_last_name(each) for each in _divisors(trace, backward)}
-    clearing = tests_of(trace, cleared.site)
-    tests = [test for test in _conditions(trace, loop, step) if all(test is not each for each in clearing)]
+    shared = [*tests_of(trace, cleared.site), *tests_of(trace, backward.site)]
+    tests = [test for test in _conditions(trace, loop, step) if all(test is not each for each in shared)]
     if any(_last_name(part) in shares for test in tests for part in _numbers(test)):
         return True
-    if not any(map(_counts, tests)) or looks_at_gradients(trace) or _is_due_with(trace, cleared, step):
+    counting = [test for test in tests if _counts(test)]
+    if not counting or looks_at_gradients(trace):
         return False
     steps = trace.of(Stepped)
     due = {each.site.loops for each in steps if each.optimizer is step.optimizer}
-    return all(each.site.loops in due for each in steps)  # Another optimizer may step with it, but at no other time.
+    for other in (each for each in steps if each.optimizer is not step.optimizer):
+        together = all(any(test is each for each in _conditions(trace, loop, other)) for test in counting)
+        if not together or other.site.loops not in due:
+            return False  # Another optimizer may step with it, but at no other time.
+    return True
 
 
 def _counts(test: ast.expr) -> bool:

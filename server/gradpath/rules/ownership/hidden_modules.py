@@ -10,8 +10,8 @@ from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import class_of, function_of
 from gradpath.interpreter.ownership import Given, Overlooked
-from gradpath.interpreter.trace import Built, Named, Site, Stepped, Trace
-from gradpath.rules.ownership.lacking import touched
+from gradpath.interpreter.trace import BackwardRan, Built, Named, Site, Stepped, Trace
+from gradpath.rules.ownership.lacking import is_drawn, is_of_layer, touched
 from gradpath.source.index import contents, inside
 from gradpath.support.lazy_regex import regex
 
@@ -47,23 +47,32 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
 
 
 def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:
-    """The layers that a `forward` without a caller makes and forgets, where nothing sets their weights."""
-    if not _is_alone(trace) or trace.among(Given, Stepped):
+    """The layers and parameters that a `forward` without a caller makes and forgets, where nothing sets their values.
+
+    It may as well make a parameter to ask for a gradient itself.
+    """
+    if not _is_alone(trace) or trace.among(Given, Stepped, BackwardRan):
         return
     attributes = [event for event in trace.of(Named) if isinstance(event.site.node, ast.Attribute)]
     kept = touched(trace).union(*(ways_of(trace, event) for event in attributes))
     for event in trace.of(Built):
         for tensor in event.operands:
             made = tensor.origin
-            if tensor.operation != "parameter" or id(tensor) in kept or not isinstance(made, Site):
+            if not (is_of_layer(tensor) or is_drawn(tensor)) or id(tensor) in kept or not isinstance(made, Site):
                 continue
-            if function_of(trace, made.node) is trace.entry:
+            if function_of(trace, made.node) is trace.entry and not _registers(trace, source, made):
                 yield Report(
                     made,
                     f"`{source.short(made)}` is never trained: each forward makes another one",
                     (Step(made, "new parameters"), Step(event.site, "computes with them")),
                     help="make it once, in `__init__`, as an attribute of the module",
                 )
+
+
+def _registers(trace: Trace, source: Source, site: Site) -> bool:
+    """True if the class around a place registers parameters or modules by itself, or exposes them."""
+    owner, document = class_of(trace, site.node), source.document(site)
+    return owner is not None and _COLLECTING.search(document.slice(document.range_of(owner))) is not None
 
 
 def _is_alone(trace: Trace) -> bool:

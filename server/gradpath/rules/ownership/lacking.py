@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
+from functools import partial
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix
@@ -57,6 +58,20 @@ def reached_strangers(trace: Trace, kept: Set[int]) -> list[Tensor]:
 def is_of_layer(tensor: Tensor) -> bool:
     """True if a parameter is one of a built-in layer."""
     return tensor.operation == "parameter"
+
+
+def is_drawn(tensor: Tensor) -> bool:
+    """True if a parameter was made of nothing but numbers, where it is used: `nn.Parameter(torch.zeros(4))`."""
+    made = list(tensor.ancestors()) if tensor.is_parameter and tensor.requires_grad else []
+    return bool(made) and all(map(partial(_is_beside, tensor), made))
+
+
+def _is_beside(parameter: Tensor, tensor: Tensor) -> bool:
+    """True if the same call of a function made a tensor that takes no part in a graph."""
+    if not isinstance(tensor.origin, Site) or not isinstance(parameter.origin, Site):
+        return False
+    known = tensor.node is None and tensor.cut is None and tensor.dtype is not None
+    return known and tensor.origin.caller is parameter.origin.caller
 
 
 @once

@@ -13,7 +13,7 @@ from gradpath.findings.syntax import class_of, has_method, method_of, statement_
 from gradpath.fixes.untrained_fixes import given_too, registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Site, Trace
-from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, strangers, touched
+from gradpath.rules.ownership.lacking import Lacking, Words, is_drawn, is_of_layer, strangers, touched
 from gradpath.source.index import has_several
 from gradpath.support.fast_dataclasses import replace
 
@@ -150,11 +150,11 @@ def _constructed(trace: Trace, tensor: Tensor) -> Site | None:
 
 
 def remade(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
-    """The built-in layers that are made in a `forward` and get gradients there."""
+    """The built-in layers, and the parameters alone, that are made in a `forward` and get gradients there."""
     found: dict[ast.AST, tuple[Site, list[Tensor]]] = {}
     for tensor in strangers(trace, held):
         site = tensor.origin
-        if isinstance(site, Site) and is_of_layer(tensor):
+        if isinstance(site, Site) and (is_of_layer(tensor) or is_drawn(tensor)):
             inside = next((frame for frame in site.frames() if method_of(trace, frame.node)[1] == "forward"), None)
             if inside is not None:
                 found.setdefault(inside.node, (inside, []))[1].append(tensor)

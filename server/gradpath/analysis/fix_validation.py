@@ -413,7 +413,7 @@ def _rule(report: Diagnostic) -> Rule:
     return RULES.get(report.rule, _OTHER)
 
 
-_OTHER = Rule("", "", Level.HINT, "", None, lambda trace, source: iter(()))
+_OTHER = Rule("", "", Level.HINT, "", lambda trace, source: iter(()))
 """What stands in for the rule of a hint at a comment."""
 
 

@@ -96,9 +96,9 @@ class Rule:
     family: str
     level: Level
     summary: str
-    pytorch: str | None
     find: Callable[[Trace, Source], Iterator[Report]]
     denied: Callable[[Trace, Report], bool] | None = None
+    pytorch: str | None = None
     lasting: bool = False
     raises: tuple[str, ...] = ()
     idle: bool = False

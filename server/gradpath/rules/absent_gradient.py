@@ -139,7 +139,6 @@ RULE = Rule(
     "graph",
     Level.ERROR,
     "a `.grad` that is None is used: no backward has reached its tensor, or it was cleared since",
-    "AttributeError: 'NoneType' object has no attribute 'data'",
     find,
     raises=(
         r"unsupported operand type\(s\) for \S+ '\w+' and 'NoneType'",
@@ -147,4 +146,5 @@ RULE = Rule(
         r"'NoneType' object has no attribute "
         r"'(?:abs|add_|clamp_|clone|cpu|data|detach_?|div_|flatten|item|mean|mul_|norm|pow|sign_?|sum|view|zero_)'",
     ),
+    pytorch="AttributeError: 'NoneType' object has no attribute 'data'",
 )

@@ -267,7 +267,6 @@ RULE = Rule(
     "in-place",
     Level.WARNING,
     "what was kept of parameters shares their memory, and changes with them",
-    None,
     find,
     denied=_never,
     lasting=True,

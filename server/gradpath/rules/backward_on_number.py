@@ -99,7 +99,7 @@ RULE = Rule(
     "detach",
     Level.ERROR,
     "`backward()` on a Python number: the loss went through `.item()`, `float()` or stayed a plain 0",
-    "AttributeError: 'float' object has no attribute 'backward'",
     find,
     raises=(r"'(?:float|int|numpy\.\w+|ndarray)' object has no attribute 'backward'",),
+    pytorch="AttributeError: 'float' object has no attribute 'backward'",
 )

@@ -172,10 +172,10 @@ RULE = Rule(
     "graph",
     Level.ERROR,
     "`backward()` needs the graph of an earlier iteration, which is already freed",
-    f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
     find,
     raises=(
         r"backward through the graph a second time",
         r"directly access saved (?:tensors|variables) after they have already been freed",
     ),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
 )

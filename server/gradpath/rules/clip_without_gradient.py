@@ -278,7 +278,6 @@ RULE = Rule(
     "loop",
     Level.WARNING,
     "gradients are clipped before `backward()` or after `step()`, where that does nothing",
-    None,
     find,
     idle=True,
 )

@@ -236,7 +236,6 @@ RULE = Rule(
     "in-place",
     Level.WARNING,
     "a value that a pending `backward()` has saved is changed through `.data`: the gradients are wrong",
-    None,
     find,
     idle=True,
 )

@@ -92,6 +92,6 @@ RULE = Rule(
     "graph",
     Level.ERROR,
     "`DistributedDataParallel` waits for gradients of parameters that the loss leaves out",
-    f"RuntimeError: {MESSAGES[FaultKind.REDUCTION]}",
     find,
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.REDUCTION]}",
 )

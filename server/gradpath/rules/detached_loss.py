@@ -205,10 +205,10 @@ RULE = Rule(
     "detach",
     Level.ERROR,
     "`backward()` on a tensor that is cut off from every parameter, or was never computed from one",
-    f"RuntimeError: {MESSAGES[FaultKind.NO_GRAD]}",
     find,
     raises=(
         r"does not require grad and does not have a grad_fn",
         r"differentiated Tensors? .*(?:not have been used in the graph|does not require grad)",
     ),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.NO_GRAD]}",
 )

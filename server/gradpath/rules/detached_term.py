@@ -57,7 +57,6 @@ RULE = Rule(
     "detach",
     Level.WARNING,
     "a term of a loss is cut off: it counts in the loss, and nothing learns from it",
-    None,
     find,
     idle=True,
     of_losses=True,

@@ -178,6 +178,5 @@ RULE = Rule(
     "detach",
     Level.WARNING,
     "the result of `detach()`, `masked_fill()`, `clamp()` or the like is thrown away, as if they worked in place",
-    None,
     find,
 )

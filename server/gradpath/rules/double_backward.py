@@ -140,10 +140,10 @@ RULE = Rule(
     "graph",
     Level.ERROR,
     "`backward()` or `autograd.grad` reaches a part of the graph that an earlier call freed",
-    f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
     find,
     raises=(
         r"backward through the graph a second time",
         r"directly access saved (?:tensors|variables) after they have already been freed",
     ),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
 )

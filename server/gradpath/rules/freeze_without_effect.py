@@ -163,7 +163,6 @@ RULE = Rule(
     "loop",
     Level.WARNING,
     "an assignment was to freeze parameters, or to thaw them, and sets an attribute that nothing reads",
-    None,
     find,
     idle=True,
 )

@@ -190,6 +190,5 @@ RULE = Rule(
     "graph",
     Level.WARNING,
     "`backward(create_graph=True)` leaves parameter and gradient in a cycle that is never freed",
-    None,
     find,
 )

@@ -102,11 +102,11 @@ RULE = Rule(
     "detach",
     Level.ERROR,
     "a tensor that was made under `inference_mode` is saved for a backward, or changed outside",
-    f"RuntimeError: {MESSAGES[FaultKind.INFERENCE_SAVED]}",
     find,
     raises=(
         r"view was created in (?:no_grad|inference) mode",
         r"Inference tensors cannot be saved for backward",
         r"(?:Inplace update to|requires_grad=True on) inference tensor",
     ),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.INFERENCE_SAVED]}",
 )

@@ -183,7 +183,7 @@ RULE = Rule(
     "in-place",
     Level.ERROR,
     "an in-place operation on a leaf that requires a gradient, or on a view of one",
-    f"RuntimeError: {MESSAGES[FaultKind.LEAF_INPLACE]}",
     find,
     raises=(r"leaf Variable that requires grad (?:is being used|has been used) in an in-place operation",),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.LEAF_INPLACE]}",
 )

@@ -128,10 +128,10 @@ RULE = Rule(
     "in-place",
     Level.ERROR,
     "an in-place operation overwrites a tensor that a pending `backward()` has saved",
-    f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
     find,
     raises=(
         r"has been modified by an inplace operation",
         r"Trying to use a saved tensor that has been detached in-place",
     ),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
 )

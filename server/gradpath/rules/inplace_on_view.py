@@ -159,7 +159,6 @@ RULE = Rule(
     Level.ERROR,
     "an in-place operation on one of several views (`chunk`, `split`, `unbind`), on a view made under `no_grad`, or "
     "`detach_()` of a view",
-    f"RuntimeError: {MESSAGES[FaultKind.MULTIPLE_VIEWS]}",
     find,
     raises=(
         r"is a view and is being modified inplace",
@@ -167,4 +166,5 @@ RULE = Rule(
         r"view was created in (?:no_grad|inference) mode",
         r"Can't detach views in-place",
     ),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.MULTIPLE_VIEWS]}",
 )

@@ -124,7 +124,6 @@ RULE = Rule(
     "graph",
     Level.ERROR,
     "the `backward` of a custom Function does not fit its `forward`, or the Function is called without `apply`",
-    f"RuntimeError: {MESSAGES[FaultKind.GRADIENT_COUNT]}",
     find,
     raises=(
         r"returned an incorrect number of gradients",
@@ -134,4 +133,5 @@ RULE = Rule(
         r"Legacy autograd function with non-static forward",
         r"save_for_backward can only save (?:variables|input or output tensors)",
     ),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.GRADIENT_COUNT]}",
 )

@@ -248,7 +248,6 @@ RULE = Rule(
     "graph",
     Level.WARNING,
     "a total, list or dict that outlives the iteration keeps every iteration's graph alive",
-    None,
     find,
     uncovered_by="detach",
 )

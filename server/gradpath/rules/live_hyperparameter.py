@@ -66,6 +66,5 @@ RULE = Rule(
     "detach",
     Level.WARNING,
     "a learning rate or another option of an optimizer is set from a tensor that is still on the graph",
-    None,
     find,
 )

@@ -187,6 +187,5 @@ RULE = Rule(
     "loop",
     Level.WARNING,
     "a loop steps again and again, and nothing clears the gradients in between",
-    None,
     find,
 )

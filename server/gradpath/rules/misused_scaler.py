@@ -93,11 +93,11 @@ RULE = Rule(
     "loop",
     Level.ERROR,
     "a gradient scaler steps or divides again before its `update()`",
-    f"RuntimeError: {MESSAGES[FaultKind.STEPPED_TWICE]}",
     find,
     raises=(
         r"step\(\) has already been called since the last update\(\)",
         r"unscale_\(\) has already been called on this optimizer",
         r"unscale_\(\) is being called after step\(\)",
     ),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.STEPPED_TWICE]}",
 )

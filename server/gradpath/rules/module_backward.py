@@ -123,6 +123,5 @@ RULE = Rule(
     "detach",
     Level.WARNING,
     "a module defines `backward`, which autograd never calls: it computes gradients of its own",
-    None,
     find,
 )

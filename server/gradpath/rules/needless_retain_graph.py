@@ -117,7 +117,6 @@ RULE = Rule(
     "graph",
     Level.WARNING,
     "`retain_graph=True` on a graph that no later call reaches: memory is held needlessly",
-    None,
     find,
     _denied,
     leftover=True,

@@ -84,7 +84,7 @@ RULE = Rule(
     "detach",
     Level.ERROR,
     "`backward()` without `gradient=` on a tensor that certainly has more than one element",
-    f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",
     find,
     raises=(r"grad can be implicitly created only for scalar outputs",),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",
 )

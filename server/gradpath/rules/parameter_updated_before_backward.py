@@ -215,10 +215,10 @@ RULE = Rule(
     "in-place",
     Level.ERROR,
     "an optimizer's `step()`, or another update, changes parameters that a later `backward()` still needs",
-    f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
     find,
     raises=(
         r"has been modified by an inplace operation",
         r"Trying to use a saved tensor that has been detached in-place",
     ),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
 )

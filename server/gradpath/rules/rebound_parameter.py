@@ -283,7 +283,6 @@ RULE = Rule(
     "in-place",
     Level.ERROR,
     "an update such as `w = w - lr * w.grad` makes `w` a new tensor that is not a leaf: its next gradient is None",
-    "TypeError: unsupported operand type(s) for *: 'float' and 'NoneType'",
     find,
     raises=(
         r"unsupported operand type\(s\) for \S+ '\w+' and 'NoneType'",
@@ -291,4 +290,5 @@ RULE = Rule(
         r"'NoneType' object has no attribute '(?:zero_|data|detach_?|norm|add_|mul_|clone)'",
         r"can't optimize a non-leaf Tensor",
     ),
+    pytorch="TypeError: unsupported operand type(s) for *: 'float' and 'NoneType'",
 )

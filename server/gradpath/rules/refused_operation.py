@@ -146,7 +146,6 @@ RULE = Rule(
     "graph",
     Level.ERROR,
     "a deep copy, an array or another flag is asked of a tensor with a graph, a hook or a gradient of one without",
-    f"RuntimeError: {MESSAGES[FaultKind.NON_LEAF_FLAG]}",
     find,
     raises=(
         r"\(graph leaves\) support the deepcopy protocol",
@@ -156,4 +155,5 @@ RULE = Rule(
         r"can't retain_grad on Tensor that has requires_grad=False",
         r"cannot register a hook on a tensor that doesn't require gradient",
     ),
+    pytorch=f"RuntimeError: {MESSAGES[FaultKind.NON_LEAF_FLAG]}",
 )

@@ -103,7 +103,6 @@ RULE = Rule(
     "detach",
     Level.WARNING,
     "a loss without a graph is made to require a gradient: `backward()` runs, and no parameter learns",
-    None,
     find,
     idle=True,
 )

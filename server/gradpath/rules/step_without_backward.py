@@ -304,7 +304,6 @@ RULE = Rule(
     "loop",
     Level.WARNING,
     "`step()` runs where no gradient can have arrived: it changes nothing",
-    None,
     find,
     idle=True,
 )

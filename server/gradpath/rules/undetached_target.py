@@ -28,6 +28,5 @@ RULE = Rule(
     "detach",
     Level.HINT,
     "a target, or another constant of the method, is computed with a graph of the network that is trained by it",
-    None,
     find,
 )

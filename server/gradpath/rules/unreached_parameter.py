@@ -163,7 +163,6 @@ RULE = Rule(
     "detach",
     Level.WARNING,
     "an optimizer has parameters that a loss depends on, and no backward ever reaches them",
-    None,
     find,
     _denied,
     idle=True,

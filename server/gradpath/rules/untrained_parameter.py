@@ -202,7 +202,6 @@ RULE = Rule(
     "loop",
     Level.WARNING,
     "gradients arrive at parameters that no optimizer holds, though one holds others of the same model",
-    None,
     find,
     _denied,
     lasting=True,

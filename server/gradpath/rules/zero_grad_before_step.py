@@ -36,7 +36,6 @@ RULE = Rule(
     "loop",
     Level.WARNING,
     "gradients are cleared after `backward()` and before `step()`, so that the step does nothing",
-    None,
     find,
     idle=True,
 )

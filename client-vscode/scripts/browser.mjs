@@ -1,6 +1,8 @@
-// Makes what runs in a browser: dist/web/worker.js, with Python as WebAssembly and gradpath beside it.
+// Makes what runs in a browser: dist/web/worker.js, with Python as WebAssembly and gradpath beside it, and the memory of a
+// Python that has checked a program, with which a page answers much sooner.
 // The packages are those in bundled/libs, compiled by the Python that runs them; so is Python's own library, of which a page
 // would else compile what it needs each time.
+import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -53,6 +55,7 @@ for (const [place, folder] of [["/libs", join(here, "bundled", "libs")], ["/targ
   python.mountNodeFS(place, folder);
 }
 python.runPython(COMPILE, { globals: python.toPy({ PACKAGES }) });
+execFileSync(process.execPath, [join(here, "scripts", "snapshot.mjs"), target]); // A process of its own: a memory that nothing else was in.
 cpSync(join(pyodide, "pyodide.asm.wasm"), join(target, "pyodide.asm.wasm"));
 const { info } = JSON.parse(readFileSync(join(pyodide, "pyodide-lock.json"), "utf8"));
 const { metafile } = await build({

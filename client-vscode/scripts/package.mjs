@@ -12,6 +12,8 @@ const PARTS = [
   "bundled",
 ];
 
+const LEFT_OUT = /__pycache__$|snapshot\.gz$/; // The memory is nearly as large as all the rest, and a page alone waits for it.
+
 const read = (...parts) => readFileSync(join(here, ...parts), "utf8");
 const found = (pattern, ...parts) => {
   const match = pattern.exec(read(...parts));
@@ -24,7 +26,7 @@ const repository = found(/^Repository = "(.+)"$/m, "..", "pyproject.toml");
 rmSync(staged, { recursive: true, force: true });
 for (const part of PARTS) {
   mkdirSync(dirname(join(staged, part)), { recursive: true });
-  cpSync(join(here, part), join(staged, part), { recursive: true, filter: (name) => !name.endsWith("__pycache__") });
+  cpSync(join(here, part), join(staged, part), { recursive: true, filter: (name) => !LEFT_OUT.test(name) });
 }
 const manifest = JSON.parse(read("package.json"));
 for (const own of ["scripts", "devDependencies", "dependencies"]) delete manifest[own]; // Those of the build.

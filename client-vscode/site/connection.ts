@@ -1,5 +1,5 @@
 /** A client of the language server in a worker: requests with answers, notifications both ways. */
-import { FILES, type Files, type Start } from "../src/web/messages";
+import { FILES, type Files, SNAPSHOT, type Start } from "../src/web/messages";
 
 interface Message {
   readonly id?: number;
@@ -29,7 +29,7 @@ export class Connection {
   /** Starts a worker with the files that lie in a folder of this site. */
   static async open(folder: string): Promise<Connection> {
     const worker = new Worker(`${folder}/worker.js`);
-    const parts = await Promise.all(FILES.map(async (name) => {
+    const parts = await Promise.all([...FILES, SNAPSHOT].map(async (name) => {
       const response = await fetch(`${folder}/${name}`);
       if (!response.ok) throw new Error(`${name}: ${response.statusText}`);
       return [name, new Uint8Array(await response.arrayBuffer())] as const;

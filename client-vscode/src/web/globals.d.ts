@@ -3,6 +3,6 @@ declare const LOCK_INFO: unknown;
 declare const SAMPLES: readonly { readonly name: string; readonly text: string }[];
 
 declare module "pyodide/pyodide.asm.mjs" {
-  const create: NonNullable<Parameters<typeof import("pyodide").loadPyodide>[0]>["createPyodideModule"];
+  const create: NonNullable<NonNullable<Parameters<typeof import("pyodide").loadPyodide>[0]>["createPyodideModule"]>;
   export default create;
 }

@@ -5,6 +5,10 @@ export type Files = Readonly<Record<string, Uint8Array<ArrayBuffer>>>;
 
 export const FILES = ["pyodide.asm.wasm", "python_stdlib.zip", "gradpath.zip"];
 
+/** The memory of a Python that has loaded gradpath, as `scripts/snapshot.mjs` makes it. A page that has it answers sooner; it is
+    large, and the extension goes without. */
+export const SNAPSHOT = "snapshot.gz";
+
 /** The first message. */
 export interface Start {
   readonly files: Files;

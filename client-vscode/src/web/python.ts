@@ -2,7 +2,7 @@
 import "./classic";
 import { loadPyodide, type PyodideAPI } from "pyodide";
 import createPyodideModule from "pyodide/pyodide.asm.mjs";
-import type { Files } from "./messages";
+import { type Files, SNAPSHOT } from "./messages";
 
 type Options = NonNullable<Parameters<typeof loadPyodide>[0]>;
 
@@ -18,10 +18,27 @@ export async function python(files: Files): Promise<PyodideAPI> {
     const type = TYPES[name.split(".").at(-1) ?? ""] ?? "";
     return Promise.resolve(body === undefined ? Response.error() : new Response(body, { headers: { "Content-Type": type } }));
   };
-  const api = await loadPyodide({
-    createPyodideModule, indexURL: HERE, lockFileContents: { info: LOCK_INFO, packages: {} } as Options["lockFileContents"],
-  });
+  const options = { indexURL: HERE, lockFileContents: { info: LOCK_INFO, packages: {} } as Options["lockFileContents"] };
+  const packed = files[SNAPSHOT];
+  const api = packed === undefined ? await loadPyodide({ ...options, createPyodideModule }) : await resumed(options, await unpacked(packed));
   api.unpackArchive(files["gradpath.zip"] ?? new Uint8Array(), "zip", { extractDir: PACKAGES });
-  (api.runPython("import sys; sys.path") as { insert(at: number, folder: string): void }).insert(0, PACKAGES);
+  if (packed === undefined) (api.runPython("import sys; sys.path") as { insert(at: number, folder: string): void }).insert(0, PACKAGES);
   return api;
+}
+
+/** A Python that continues with a memory. Pyodide makes no room for it: that is asked for before it is filled. */
+async function resumed(options: Options, memory: Uint8Array): Promise<PyodideAPI> {
+  return loadPyodide({
+    ...options, _loadSnapshot: memory,
+    createPyodideModule: async (settings) => {
+      const module = await createPyodideModule(settings);
+      (module as unknown as { _malloc(size: number): number })._malloc(memory.length);
+      return module;
+    },
+  });
+}
+
+async function unpacked(content: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const stream = new Blob([content]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }

@@ -5,6 +5,7 @@ Needs the folder that `tests/editors/setup.sh` fills, named by `GRADPATH_EDITORS
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -71,6 +72,8 @@ def test_a_page_compiles_nothing_before_its_first_answer() -> None:
             names = archive.namelist()
         assert [each for each in names if each.endswith(".py")] == []
         assert len([each for each in names if each.endswith(".pyc")]) > 300
+    memory = gzip.decompress((SITE / "web" / "snapshot.gz").read_bytes())
+    assert b"gradpath.analysis.check" in memory  # Loaded already.
 
 
 @pytest.mark.skipif(

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from gradpath import __version__
+from gradpath.analysis.check import check
+from gradpath.source.document import read_document
 from gradpath.support import toml
 
 ROOT = Path(__file__).parents[1]
@@ -48,3 +52,10 @@ def test_every_picture_of_the_extensions_page_is_there() -> None:
     pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", read("client-vscode/README.md"))
     assert pictures
     assert all((CLIENT / picture).is_file() for picture in pictures)
+
+
+def test_the_sample_of_the_walkthrough_fails_as_it_is_told() -> None:
+    sample = CLIENT / "walkthrough" / "sample.py"
+    run = subprocess.run([sys.executable, str(sample)], capture_output=True, text=True, timeout=120)
+    assert "backward through the graph a second time" in run.stderr
+    assert [each.rule for each in check(read_document(sample)).diagnostics] == ["carried-graph"]

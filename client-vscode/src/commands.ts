@@ -11,6 +11,13 @@ export async function checkWorkspace(server: Server): Promise<void> {
   }
 }
 
+/** Opens a faulty program that belongs to nobody, to try things on. */
+export async function openSample(extension: vscode.Uri): Promise<void> {
+  const content = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(extension, "walkthrough", "sample.py"));
+  const document = await vscode.workspace.openTextDocument({ language: "python", content: new TextDecoder().decode(content) });
+  await vscode.window.showTextDocument(document);
+}
+
 /** Opens the page of a rule: the one named, or one that the user picks. */
 export async function openRule(pages: Pages, rule?: string): Promise<void> {
   const rules = await pages.rules();

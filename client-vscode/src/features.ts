@@ -1,7 +1,7 @@
 /** The thin client, wherever its server runs: it shows what the server finds. There is no analysis here. */
 import * as vscode from "vscode";
 import type { BaseLanguageClient } from "vscode-languageclient";
-import { checkWorkspace, debugInformation, explain, openRule, why } from "./commands";
+import { checkWorkspace, debugInformation, explain, openRule, openSample, why } from "./commands";
 import { GraphPanel, GRAPH_VIEW } from "./graph";
 import { Pages } from "./pages";
 import type { Intercept, Server } from "./server";
@@ -42,6 +42,7 @@ export async function begin(context: vscode.ExtensionContext, make: Make): Promi
     vscode.commands.registerCommand("gradpath.showFlow", () => graph.showFlow()),
     vscode.commands.registerCommand("gradpath.whoTrains", () => why(running, pages)),
     vscode.commands.registerCommand("gradpath.explain", () => explain(running, pages)),
+    vscode.commands.registerCommand("gradpath.openSample", () => openSample(context.extensionUri)),
     vscode.commands.registerCommand("gradpath.debugInformation", () => debugInformation(running)),
   );
   await running.restart();

@@ -51,6 +51,13 @@ describe("the extension", () => {
     assert.ok(fault.relatedInformation.length > 0);
   });
 
+  it("opens a sample that has something to show", async () => {
+    await vscode.commands.executeCommand("gradpath.openSample");
+    const [fault] = await found(vscode.window.activeTextEditor.document);
+    assert.strictEqual(fault.code.value, "carried-graph");
+    await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
+  });
+
   it("heeds a setting that changes", async () => {
     const document = await opened(FAULTY);
     await found(document);

@@ -20,6 +20,8 @@ CASTS = frozenset({"long", "int", "short", "bool", "byte", "char", "to", "type"}
 _BY_NAME = frozenset({"detach", "detach_", "data", "numpy", "item", "float", "int", "tolist"})
 
 
+COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
+
 STEP = "step function"
 """The cause of a gradient that exists and is zero everywhere."""
 
@@ -313,6 +315,16 @@ def _words(cause: Cause) -> _Words:
     if cause.how == "not differentiable" and cause.output:
         return _ONE_OF_SEVERAL
     return _LINEAR if cause.how == "gradient" and creates_graph(cause) else _WORDS.get(cause.how, _CUT)
+
+
+def is_copy(cause: Cause) -> bool:
+    """True if a cut is a number or an array that was read, or a new tensor that was made of values."""
+    return cause.how in COPIES
+
+
+def is_choice(cause: Cause) -> bool:
+    """True if a cut is a choice or a comparison, which never has a gradient."""
+    return (cause.output or short_operation(cause.detail)) in _INDICES | COMPARISONS
 
 
 def _counterpart(cause: Cause) -> str:

@@ -23,6 +23,7 @@ from gradpath.interpreter.trace import (
     Bound,
     Built,
     Cleared,
+    Flagged,
     GradientSet,
     Site,
     Stepped,
@@ -211,13 +212,25 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
         way = "make the optimizer from the parameters of the model that is trained, when that is complete"
     else:
         way = "let a loss that depends on these parameters take part in the backward"
+    frozen = _frozen_at(trace, step) if other is not None and not late and _takes_none(step) else None
+    if frozen is not None:
+        steps.insert(0, Step(frozen, "freezes all that it steps"))
+        headline = f"`{source.short(frozen, limit=40)}` freezes all that `{text}` could change"
     return Report(
-        step.site,
+        frozen or step.site,
         headline,
         tuple(steps),
         help=way,
         fixes=source.proposed(_fixes(trace, source, step, other.site if other is not None else None)),
     )
+
+
+def _frozen_at(trace: Trace, step: Stepped) -> Site | None:
+    """The place that froze all parameters of a step, if there is one such place."""
+    last = {id(event.tensor): event for event in trace.of(Flagged)}
+    found = [last.get(id(tensor)) for tensor in step.parameters]
+    sites = {event.site.node: event.site for event in found if event is not None and not event.value}
+    return next(iter(sites.values())) if found and None not in found and len(sites) == 1 else None
 
 
 def _late_backward(trace: Trace, step: Stepped) -> BackwardRan | None:

@@ -37,8 +37,13 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     what, gets = _named(groups)
     lent = [place for place in found.places if is_straight_through(place.severed)]
     places = lent if len(lent) == 1 else found.places  # The losses around an estimate are cut off on purpose.
-    first = places[0].severed
-    at = _at(trace, source, places[0]) if len(places) == 1 else found.step.site
+    copies = [place for place in places if cuts.is_copy(place.severed.cause)]
+    others = [place for place in places if place not in copies]
+    # A choice has no gradient by nature: beside one, the slip is what was made a number.
+    one = len(places) == 1 or (len(copies) == 1 and all(cuts.is_choice(each.severed.cause) for each in others))
+    main = copies[0] if one and copies else places[0]
+    first = main.severed
+    at = _at(trace, source, main) if one else found.step.site
     steps = [step for place in places[:MOST_CUTS] for step in _cut(trace, source, place)]
     nothing = "no gradient but zeros" if first.cause.how == cuts.STEP else "no gradient"
     steps.append(Step(first.ran.site, f"{_BY_RESULT if _is_presumed(found) else ''}gives {what} {nothing}"))
@@ -48,10 +53,10 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     presumed = _presumed(trace, source, found, groups)
     # A way around a checkpoint, by a setting, says nothing of the way through it.
     by_checkpoint = all(cuts.is_checkpoint(place.severed.cause) for place in places)
-    if len(places) > 1:
+    if not one:
         headline = f"`{source.short(at, limit=30)}` never changes {what}: every way to the loss is cut off"
-    elif places[0].estimate is not None:
-        headline = estimates.headline(source, places[0].estimate, what)
+    elif main.estimate is not None:
+        headline = estimates.headline(source, main.estimate, what)
     else:
         headline = f"{what} {gets} {nothing}: {cuts.verdict(trace, source, first.cause, at)}"
         if len(headline) + len(presumed) > LONGEST:

@@ -33,8 +33,6 @@ _VALUES_ALONE = _SWITCHED_OFF | {"not differentiable"}
 _DISTANCES = words("norm vector_norm pow square abs cosine_similarity pairwise_distance cdist")
 """Operations that compute a loss by hand: what is cut off before them was meant for the loss alone."""
 
-_COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
-
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -172,7 +170,7 @@ def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, ad
         if not slips or any(map(is_of_another_time, ways.cuts)):
             continue
         cause = slips[0].cause
-        off = cause.how in (*_VALUES_ALONE, *_COPIES) and _unscaled(value).one_element is True
+        off = cause.how in (*_VALUES_ALONE, *cuts.COPIES) and _unscaled(value).one_element is True
         if off or (cause.how in ("detach", "data", *_SWITCHED_OFF) and _is_measured(value)):
             cut = cause.tensor.cut
             kept = parameter if cut is None or cut.source is None else cut.source
@@ -239,7 +237,7 @@ def _before_detach(tensor: Tensor) -> Tensor:
 
 def _is_lost(trace: Trace, term: Term) -> bool:
     """True if the cut is a slip: a copy by value, or one that leaves parameters of an optimizer without a gradient."""
-    if term.cause.how in _COPIES or term.measured:
+    if cuts.is_copy(term.cause) or term.measured:
         return True
     if term.cause.how == "gradient":
         steps = trace.of(Stepped)

@@ -1,0 +1,79 @@
+"""Parameters that are frozen, and thawed again before anything has used them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import Tensor
+from gradpath.findings.parameters import groups_of
+from gradpath.findings.report import Report, Source, Step
+from gradpath.interpreter.ownership import Given, Named, Taken
+from gradpath.interpreter.trace import Bound, Discarded, Event, Flagged, Site, Stepped, Stored, Trace
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Undone:
+    """All that was `frozen` at one place was thawed at another, unused, before a step changed it."""
+
+    tensors: tuple[Tensor, ...]
+    frozen: Site
+    thawed: Site
+    step: Site
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        """The finding in words."""
+        names = [f"`{group.name}`" for group in groups_of(trace, source, self.tensors) if group.name]
+        what = names[0] if names else "what is frozen"
+        thaws = source.short(self.thawed, limit=34)
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        return Report(
+            self.thawed,
+            f"{what}{more} learn{'' if more else 's'} all the same: `{thaws}` thaws again",
+            (
+                Step(self.frozen, "freezes them"),
+                Step(self.thawed, "thaws all of them, before anything has used them"),
+                Step(self.step, "changes what was to stay the same"),
+            ),
+            help="freeze after this, or leave out what is frozen",
+        )
+
+
+def undone(trace: Trace) -> Iterator[Undone]:
+    """The places that thaw all that another place froze in vain, and more: who thaws the same again knows of both."""
+    last: dict[int, Flagged] = {}
+    lost: dict[ast.AST, list[tuple[Flagged, Flagged]]] = {}
+    kept: set[ast.AST] = set()
+    for event in trace.events:
+        if isinstance(event, Flagged):
+            before = last.pop(id(event.tensor), None)
+            if not event.value:
+                kept.update(() if before is None else (before.site.node,))
+                last[id(event.tensor)] = event
+            elif before is not None and before.site.node is not event.site.node and event.tensor.is_parameter:
+                lost.setdefault(before.site.node, []).append((before, event))
+        elif last and not _uses_nothing(event):
+            kept.update(each.site.node for each in last.values())
+            last.clear()
+    kept.update(each.site.node for each in last.values())
+    for node, pairs in lost.items():
+        changed = {id(frozen.tensor) for frozen, _ in pairs}
+        step = next((each for each in trace.of(Stepped) if not changed.isdisjoint(map(id, each.updated))), None)
+        frozen, thawed = pairs[0]
+        there = (each for each in trace.of(Flagged) if each.value and each.site.node is thawed.site.node)
+        if node not in kept and step is not None and {id(each.tensor) for each in there} > changed:
+            yield Undone(tuple(each.tensor for each, _ in pairs), frozen.site, thawed.site, step.site)
+
+
+def _uses_nothing(event: Event) -> bool:
+    """True if nothing can have been computed: a parameter got a name, or a part or an optimizer was made."""
+    match event:
+        case Bound(tensor=tensor) | Stored(tensor=tensor):
+            return tensor is None or tensor.is_parameter
+        case Discarded(tensor=None, unseen=""):
+            return True
+        case Given() | Named() | Taken():
+            return True
+        case _:
+            return False

@@ -435,12 +435,16 @@ def _goes_on(idle: Diagnostic, fix: Fix) -> bool:
 def _best(diagnostic: Diagnostic, first: Fix) -> Fix | None:
     """The fix for what another one has uncovered: of the same sort, and in the same way where that is possible."""
     sort = _sort(first)
-    ways = {each.way for each in first.repairs[:1]}
+    ways, lines = {each.way for each in first.repairs[:1]}, [each.lines for each in first.repairs[:1]]
     fixes = [fix for fix in diagnostic.fixes if fix.edits and (_rule(diagnostic).leftover or _sort(fix) is sort)]
     order = (Safety.SAFE, Safety.UNSAFE)
-    return min(
-        fixes, key=lambda fix: (fix.repairs[0].way not in ways, not fix.eligible, order.index(fix.safety)), default=None
-    )
+
+    def cost(fix: Fix) -> tuple[bool, bool, bool, int]:
+        """Another way, another place, what may not be preferred, and what is unsafe comes later."""
+        done = fix.repairs[0]
+        return done.way not in ways, done.lines not in lines, not fix.eligible, order.index(fix.safety)
+
+    return min(fixes, key=cost, default=None)
 
 
 def _sort(fix: Fix) -> Transformation | None:

@@ -8,11 +8,10 @@ from typing import TypeGuard
 
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings import second_calls
-from gradpath.findings.graphs import leaves, nodes_of
-from gradpath.findings.second_calls import Case, state_of
-from gradpath.findings.stories import same_activation, since, stepped_since, trains_nothing
+from gradpath.findings.graphs import nodes_of
+from gradpath.findings.second_calls import Case
+from gradpath.findings.stories import same_activation, since, stepped_since
 from gradpath.findings.syntax import block_of, call_of, function_of, statement_of
-from gradpath.findings.trained import trains_nothing_upstream
 from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_where_read, detachments
 from gradpath.fixes.method_fixes import computed_where_read
@@ -26,23 +25,15 @@ from gradpath.support.fast_dataclasses import replace
 
 
 def fixes_for(case: Case) -> Iterator[Fix]:
-    """The fixes of a case, best first."""
+    """The fixes of a case, best first; which of them leave all parameters learning is left to the trial."""
     yield from differentiated(case)
     yield from _without_repeat(case)
-    later = [] if case.same_root else list(detachments(case.crossing))
-    earlier = [] if case.same_root else list(detached_where_read(case.way_of_earlier))
-    apart = None if case.same_root else _trains_apart(case)
-    alone = not case.same_root and trains_nothing(case.trace, case.shared, case.earlier)
-    at_once = bool(later) and (state_of(case) is not None or _is_carried(case) or is_border(case))
-    yield from earlier if alone else ()
-    yield from later if at_once else ()
-    if apart is not None:
-        cuts = [[] if alone else earlier, [] if at_once else later]
-        yield from (fix for cut in (reversed(cuts) if apart else cuts) for fix in cut)
+    if not case.same_root:
+        yield from detached_where_read(case.way_of_earlier)
+        yield from detachments(case.crossing)
     again = list(recomputations(_need(case)))
     if case.same_place:
         yield from (fix for fix in again if fix.does(Transformation.MOVE))
-        yield from computed_where_read(case.trace, case.source, case.shared)
     summed = _summed(case)
     if summed is not None:
         yield summed
@@ -51,37 +42,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     if not case.same_place:
         yield from (replace(fix, eligible=not case.same_root) for fix in again)
         yield from _started_anew(case)
-        yield from computed_where_read(case.trace, case.source, case.shared)
-    if apart is None and case.is_updated and not at_once:
-        yield from later  # Keeping the graph would not do: its own loss has updated what it is of.
-
-
-def _trains_apart(case: Case) -> bool | None:
-    """True if the later one of two losses reaches the parameters of more optimizers than the other does, or that does.
-
-    Together they would train by one loss what the other one is there for, such as the world model of an actor. None
-    where neither does.
-    """
-    owned = [set(map(id, each.form.tensors)) for each in case.failure.kept if each.form.kind == "optimizer"]
-    if not any(one.isdisjoint(other) for one in owned for other in owned if one and other):
-        return None
-    roots = case.call.roots if case.call is not None else ()
-    upstream = [{id(leaf) for leaf in leaves(nodes_of(each))} for each in (case.earlier.roots, roots)]
-    first, second = ({index for index, each in enumerate(owned) if each & reached} for reached in upstream)
-    return first < second if first and second and (first < second or second < first) else None
-
-
-def is_border(case: Case) -> bool:
-    """True if the step that follows the later loss changes nothing upstream of the spent graph."""
-    return trains_nothing_upstream(case.trace, case.crossing.entered, case.again, case.failure.kept)
-
-
-def _is_carried(case: Case) -> bool:
-    """True if one body runs twice, goes back each time, and the first run built what the second one needs."""
-    first, site = case.before.caller, case.shared.site
-    if not case.same_place or first is None or first is case.again.caller or not isinstance(site, Site):
-        return False
-    return any(frame.caller is first for frame in site.frames())
+    yield from computed_where_read(case.trace, case.source, case.shared)
 
 
 def _without_repeat(case: Case) -> Iterator[Fix]:

@@ -20,7 +20,8 @@ from gradpath.findings.stories import (
     with_time,
 )
 from gradpath.findings.syntax import function_of
-from gradpath.fixes.second_call_fixes import fixes_for, is_border
+from gradpath.findings.trained import trains_nothing_upstream
+from gradpath.fixes.second_call_fixes import fixes_for
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Transformation
 
@@ -113,7 +114,9 @@ def _why(case: Case, fix: Fix) -> str:
             return f"`{call}` trains nothing upstream of `{value}`: {way}"
         case Transformation.DETACH if case.same_place or state_of(case) is not None:
             return f"start from the value alone: {way}"
-        case Transformation.DETACH if is_border(case):
+        case Transformation.DETACH if trains_nothing_upstream(
+            case.trace, case.crossing.entered, case.again, case.failure.kept
+        ):
             return f"`{case.source.short(case.raising)}` trains nothing upstream of that: {way}"
         case Transformation.DETACH:
             return f"if one of the losses is not to train what the other is for: {way}"

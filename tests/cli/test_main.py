@@ -230,3 +230,20 @@ def test_whatever_fails_is_one_line_and_answers_2(
 def test_a_line_that_no_file_has_is_refused_in_a_line(gradpath_main: Run, place: str) -> None:
     result = gradpath_main("graph", place)
     assert (result.status, result.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder that is in use cannot be removed there")
+def test_a_removed_folder_and_a_closed_input_are_told_in_a_line(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; os.rmdir(os.getcwd()); os.execv(sys.executable, [sys.executable, '-m', 'gradpath', 'check'])"
+    )
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    command = [sys.executable, "-c", code, *PROGRAM, "check"]
+    gone = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment())
+    assert (gone.returncode, gone.stderr) == (2, "gradpath: the current folder has been removed\n")
+    for name in ("mcp", "server"):
+        shell = ["sh", "-c", f'"$0" -m gradpath {name} <&-', sys.executable]
+        done = subprocess.run(shell, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=60)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert f"gradpath {name}: standard input is closed" in done.stderr

@@ -108,7 +108,15 @@ def _complain(error: OSError) -> None:
     from gradpath.render.width import safe_text
 
     where = f"{error.filename}: " if isinstance(error.filename, str) else ""
-    print(safe_text(f"gradpath: {where}{error.strerror or error}"), file=sys.stderr)
+    reason = f"{where}{error.strerror or error}" if _has_folder() else "the current folder has been removed"
+    print(safe_text(f"gradpath: {reason}"), file=sys.stderr)
+
+
+def _has_folder() -> bool:
+    try:
+        return bool(os.getcwd())
+    except OSError:
+        return False
 
 
 def _failed() -> int:

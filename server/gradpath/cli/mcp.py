@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import gradpath
 from gradpath.cli.status import CLEAN, FOUND
+from gradpath.cli.terminal import expect_program
 from gradpath.support.fast_dataclasses import dataclass
 
 _VERSIONS = ("2025-06-18", "2025-03-26", "2024-11-05")
@@ -109,6 +110,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer until standard input ends."""
+    expect_program("a coding assistant")
     serve(sys.stdin.buffer, sys.stdout.buffer)
     return CLEAN
 

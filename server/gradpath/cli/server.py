@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gradpath.cli.status import CLEAN
+from gradpath.cli.terminal import expect_program
 
 _LOOPBACK = "127.0.0.1"
 
@@ -27,6 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     # Imported here so that `gradpath server --help` answers at once.
     from gradpath.lsp.server import main
 
+    if not (arguments.tcp or arguments.ws):
+        expect_program("an editor")
     main(tcp=arguments.tcp, ws=arguments.ws, log_file=arguments.log_file)
     return CLEAN
 

@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TextIO
 
+from gradpath.cli.status import UsageError
 from gradpath.render.style import Style
 from gradpath.render.width import safe_text
 
@@ -46,6 +47,14 @@ def standard_input(what: str) -> bytes:
         end = "Ctrl+Z and Enter" if os.name == "nt" else "Ctrl+D"
         print(f"gradpath: paste {what}, then press {end} on an empty line", file=sys.stderr, flush=True)
     return sys.stdin.buffer.read()
+
+
+def expect_program(who: str) -> None:
+    """Make sure that there is something on standard input; a person at a terminal is told `who` should be there."""
+    if sys.stdin is None:
+        raise UsageError("standard input is closed")
+    if sys.stdin.isatty():
+        print(f"gradpath: waiting for the messages of {who}; Ctrl+C ends it", file=sys.stderr, flush=True)
 
 
 def complain(path: str, message: str) -> None:

@@ -7,7 +7,6 @@ computed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from string import Formatter
 
 from gradpath.interpreter.bounds import LONGEST, is_affordable, is_small
 from gradpath.support.lazy_regex import regex
@@ -31,6 +30,8 @@ def filled_in(template: str, positional: Sequence[object], keywords: Mapping[str
     length = count = 0
     if not is_small(template):
         return None
+    from string import Formatter  # Few programs get here, and it compiles patterns as it is loaded.
+
     try:
         for literal, field, spec, conversion in Formatter().parse(template):
             text: str | None = ""

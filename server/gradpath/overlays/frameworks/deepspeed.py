@@ -7,7 +7,8 @@ from gradpath.interpreter.trace import Cleared, Stepped
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.torch.nn import ModuleInstance, clear_gradients, tensors_of
+from gradpath.overlays.torch.module_methods import clear_gradients
+from gradpath.overlays.torch.nn import ModuleInstance, tensors_of
 from gradpath.overlays.torch.optim import OptimizerInstance, write_parameters
 
 

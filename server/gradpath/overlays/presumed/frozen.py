@@ -22,7 +22,7 @@ from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays.presumed import missed_flags, model_parts, uses, weights
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import role_of
-from gradpath.overlays.torch.nn import DRAWN
+from gradpath.overlays.torch.module_methods import DRAWN
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.nodes import nodes, noted
 from gradpath.support.lazy_regex import regex

@@ -21,7 +21,8 @@ from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import model_parts, weights
 from gradpath.overlays.presumed.presumed_tensors import is_made_leaf
-from gradpath.overlays.torch.nn import clear_gradients, note_optimizer
+from gradpath.overlays.torch.module_methods import clear_gradients
+from gradpath.overlays.torch.nn import note_optimizer
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 from gradpath.overlays.torch.used_up import go_through, made_at
 from gradpath.support.words import words

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
-
 from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.ownership import Loaded, Taken
 from gradpath.interpreter.values import Arguments, Unknown, Value
+from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.tensor_value import TensorValue
-
-if TYPE_CHECKING:
-    from gradpath.interpreter.machine import Machine
-
-
-class _Module(Protocol):
-    """A module of the program, as far as its state goes."""
-
-    @property
-    def has_unknown_parts(self) -> bool: ...
-
-    def parameters(self) -> Sequence[tuple[str, TensorValue]]: ...
-    def named_buffers(self) -> Sequence[tuple[str, Value]]: ...
-
 
 _TAKEN = "state taken"
 """With the number of an unknown, the key under which a path remembers whose state it is."""
@@ -35,7 +20,7 @@ READING = frozenset({"copy", "get", "items", "keys", "values"})
 """Methods of a dict that leave it as it is."""
 
 
-def state_dict(machine: Machine, module: _Module, arguments: Arguments) -> Value:
+def state_dict(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     """`module.state_dict()`: aliases of parameters and buffers."""
     result = Dict(open=module.has_unknown_parts)
     for name, value in [*module.parameters(), *module.named_buffers()]:
@@ -53,7 +38,7 @@ def _wrapped(tensor: Tensor) -> TensorValue:
     return made
 
 
-def load_state_dict(machine: Machine, module: _Module, arguments: Arguments) -> Value:
+def load_state_dict(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     """`module.load_state_dict(state)`: every parameter is written in place."""
     loaded = arguments.get(0, "state_dict", None)
     own = module.parameters()

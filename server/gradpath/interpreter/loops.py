@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 
 from gradpath.autograd.errors import AutogradError
@@ -92,6 +92,8 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
         _forget_numbers(machine, before)
     if cut_short:
         machine.rounds[place] = watch.round()
+        if seen > done:  # Each item is known, and another one.
+            _leave_open(node, machine.frame.scope.variables)
     return (yield from _leave(machine, node.orelse, signal, run_block))
 
 
@@ -100,6 +102,14 @@ def _late_item(machine: Machine, loop: int, late: Late, iterable: Value, item: V
     machine.late_loops.add(loop)
     late.begin(done)
     return late.item(item, iterable.step if isinstance(iterable, range) else 1)
+
+
+def _leave_open(loop: ast.AST, variables: Mapping[str, Value]) -> None:
+    """Let the containers be open that a loop names: it would have filled them further."""
+    for each in nodes(loop):
+        value = variables.get(each.id) if isinstance(each, ast.Name) else None
+        if isinstance(value, Container):
+            value.open = True
 
 
 class _Share:
@@ -121,11 +131,7 @@ class _Share:
         self._machine.frame, self._frame.scope = self._frame, self._scope
         if isinstance(iterable, Iteration):
             iterable.give_up(self._machine)
-        variables = self._scope.variables
-        for each in nodes(self._node):
-            value = variables.get(each.id) if isinstance(each, ast.Name) else None
-            if isinstance(value, Container):
-                value.open = True
+        _leave_open(self._node, self._scope.variables)
         return True
 
     def end(self) -> None:

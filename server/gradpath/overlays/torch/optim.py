@@ -141,7 +141,8 @@ def _note_given(machine: Machine, optimizer: OptimizerInstance) -> None:
     models = [model_parts.models_of_parameter(source) for source in unseen]
     parameters = (*optimizer.parameters(), *_of_models(machine, optimizer))
     of_models = tuple(dict.fromkeys(model for each in models for model in each))
-    known = all(models) and (not optimizer.open or bool(optimizer.sources))
+    partly = any(isinstance(each, List) and any(isinstance(one, TensorValue) for one in each.items) for each in wholes)
+    known = all(models) and not partly and (not optimizer.open or bool(optimizer.sources))
     copied = bool(of_models) and all(isinstance(model.origin, Copy) for model in of_models)
     machine.emit(Given(optimizer, parameters, of_models, known, machine.site(), copied, len(optimizer.groups.items)))
 

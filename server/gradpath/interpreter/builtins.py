@@ -9,11 +9,10 @@ from functools import cache, partial
 from gradpath.interpreter import classes, outside
 from gradpath.interpreter.bounds import is_whole, length_of
 from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass, is_instance
-from gradpath.interpreter.containers import List, ordered
+from gradpath.interpreter.containers import List, Slice, ordered
 from gradpath.interpreter.defining import TYPE
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.eval import eval_text, exec_text
-from gradpath.interpreter.expressions import Slice
 from gradpath.interpreter.iteration import BARREN, Iteration, gone_through, iterate, sample
 from gradpath.interpreter.lengths import lengths_of
 from gradpath.interpreter.machine import Machine

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gradpath.interpreter.bounds import ITEMS, is_light
 from gradpath.interpreter.iteration import COPIED, SOME, Container, sample, sequence
 from gradpath.interpreter.numbers import Length, LengthTest, unseen
-from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Arguments, NativeFunction, Unknown, Value, identity
+from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value, identity
 
 if TYPE_CHECKING:
     from gradpath.interpreter.machine import Machine
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 _OF_TENSORS = frozenset({"backward", "clone", "detach", "requires_grad_"})
 """The methods and attributes by which a program uses a list as a tensor."""
+
+
+class Slice(Object):
+    """A slice of which some bound is not known."""
+
+    __slots__ = ()
+    kind_name = "slice"
 
 
 class List(Container):
@@ -69,6 +76,8 @@ class List(Container):
             chosen = self.items[key]
             is_whole = key.stop is None and len(chosen) == len(self.items) and key.start != -len(chosen)
             return List(chosen, open=self.open, filled=self.filled if is_whole else None)
+        if isinstance(key, Slice):  # Any of them may be in it.
+            return List(list(self.items), open=True)
         if isinstance(key, int) and (key < 0 or not self.open) and -len(self.items) <= key < len(self.items):
             return self.items[key]
         if isinstance(key, int) and 0 <= key < len(self.items):

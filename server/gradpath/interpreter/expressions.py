@@ -9,7 +9,7 @@ from typing import Any
 
 from gradpath.interpreter import comprehensions
 from gradpath.interpreter.bounds import ITEMS, LONGEST, TOO_MUCH
-from gradpath.interpreter.containers import List
+from gradpath.interpreter.containers import List, Slice
 from gradpath.interpreter.doubt import survive
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.iteration import sample
@@ -20,13 +20,6 @@ from gradpath.interpreter.origins import Made
 from gradpath.interpreter.texts import spelled
 from gradpath.interpreter.unbound import undefined
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Object, Value
-
-
-class Slice(Object):
-    """A slice of which some bound is not known."""
-
-    __slots__ = ()
-    kind_name = "slice"
 
 
 def evaluate(machine: Machine, node: ast.expr) -> Value:

@@ -97,7 +97,9 @@ class Dict(Container):
         return made
 
     def _is_all_without_graph(self, machine: Machine) -> bool:
-        return bool(self.entries) and all(map(machine.library.lacks_graph, self.parts()))
+        parts = self.parts()
+        may_be_filled = any(isinstance(each, Container) for each in parts)
+        return bool(parts) and not may_be_filled and all(map(machine.library.lacks_graph, parts))
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
         before = self.look_up(key)

@@ -43,7 +43,7 @@ from collections.abc import Callable, Iterable
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, Provenance
-from gradpath.interpreter.expressions import Slice
+from gradpath.interpreter.containers import Slice
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Parameter

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.provenance import OPEN
-from gradpath.interpreter.expressions import Slice
+from gradpath.interpreter.containers import List, Slice
+from gradpath.interpreter.iteration import Container
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Item, Parameter
+from gradpath.interpreter.origins import Attribute, Computed, Item, Parameter
+from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.trace import Cleared, Lent, OptionSet
-from gradpath.interpreter.values import Unknown, Value, identity, is_data
+from gradpath.interpreter.values import Instance, Unknown, Value, identity, is_data
 from gradpath.overlays.presumed import conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.asked import has_graph, is_open
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_made_as_tensor, presume_tensor, require
@@ -103,6 +105,22 @@ def fill(machine: Machine, holder: Unknown, value: Value) -> None:
         origin = known.origin if isinstance(known, Unknown) and known.number not in around else None
         if isinstance(origin, (Attribute, Item)) and any(origin.of is each for each in opened):
             del machine.remembered[key]
+
+
+def fill_any(machine: Machine, part: Unknown, values: Sequence[Value]) -> None:
+    """Put values into each container that a part of an object or a container may be, of which it is not known which.
+
+    `getattr(self, name).append(x)`, `self.lists[key].append(x)`.
+    """
+    for source in part.origin.sources if isinstance(part.origin, Computed) else ():
+        parts = source.attributes.values() if isinstance(source, Instance) else parts_of(source)
+        for each in parts:
+            if isinstance(each, List):
+                each.items += values
+                each.open = True
+                each.trim(machine)
+            elif isinstance(each, Container):
+                each.open = True
 
 
 def _holders(part: Unknown) -> Iterator[Unknown]:

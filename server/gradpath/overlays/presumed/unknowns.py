@@ -390,10 +390,16 @@ def _method_call(machine: Machine, unknown: Unknown, owner: Unknown, arguments: 
     return NotImplemented
 
 
+_STORING = frozenset({"add", "append", "appendleft", "extend", "insert", "update"})
+"""Methods that put something into a container."""
+
+
 def _change_owner(machine: Machine, unknown: Unknown, owner: Unknown, arguments: Arguments) -> None:
     """The effect of a method on its plain data: it may store its arguments there."""
     if unknown.name not in state_dicts.READING:
         state_dicts.note_changed(machine, owner)
+    if unknown.name in _STORING:
+        unknown_stores.fill_any(machine, owner, list(arguments.all()))
     if owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):
         for value in arguments.all():
             unknown_stores.fill(machine, owner, value)

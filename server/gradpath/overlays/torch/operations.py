@@ -139,7 +139,7 @@ def run_behaviour(
     others = _ordinary(machine, name, inputs, arguments)
     results = machine.autograd.apply(name, behaviour, {**inputs, **others} if others else inputs)
     settle(spec, behaviour, results, inputs, arguments, partial(_samples, machine, name))
-    if machine.autograd.grad_enabled and any(isinstance(each, Unknown) for each in arguments.values()):
+    if machine.autograd.grad_enabled and any(isinstance(each, Unknown | List) for each in arguments.values()):
         _note_unseen(machine, spec, results, arguments)
     for parameter, value in arguments.items():
         if isinstance(value, List) and len(inputs.get(parameter, ())) > 1 and (value.open or value.is_longer(machine)):
@@ -154,6 +154,8 @@ def _samples(machine: Machine, name: str) -> Presumption:
 
 def _absence(value: Value) -> Provenance:
     """The provenance of "no graph" for an argument that was not used as a tensor."""
+    if isinstance(value, List) and value.open and all(type(each) in KINDS for each in value.items):
+        return OPEN
     if not isinstance(value, Unknown) or value.tensor is not None:
         return OBSERVED
     return OPEN if is_unseen(value) else value.provenance

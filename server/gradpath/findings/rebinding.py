@@ -32,9 +32,7 @@ def rebound_upstream(trace: Trace, source: Source, root: Tensor) -> tuple[Bound,
     return None
 
 
-def rebinding_of(
-    trace: Trace, source: Source, tensor: Tensor, *, scoped: bool = False
-) -> tuple[Bound, Tensor] | None:
+def rebinding_of(trace: Trace, source: Source, tensor: Tensor, *, scoped: bool = False) -> tuple[Bound, Tensor] | None:
     """The assignment that put `tensor` in the place of a leaf that it was computed from, and that leaf.
 
     `scoped` asks for a variable that had the leaf itself: that of a caller still has it.

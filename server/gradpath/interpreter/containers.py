@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 from gradpath.interpreter.bounds import ITEMS, is_light
 from gradpath.interpreter.iteration import COPIED, SOME, Container, sample, sequence
 from gradpath.interpreter.numbers import Length, LengthTest, unseen
-from gradpath.interpreter.values import CONSTANTS, UNDEFINED, Arguments, NativeFunction, Object, Unknown, Value, identity
+from gradpath.interpreter.values import (
+    CONSTANTS,
+    UNDEFINED,
+    Arguments,
+    NativeFunction,
+    Object,
+    Unknown,
+    Value,
+    identity,
+)
 
 if TYPE_CHECKING:
     from gradpath.interpreter.machine import Machine

@@ -91,9 +91,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     if endless or cut_short:
         _forget_numbers(machine, before)
     if cut_short:
-        machine.rounds[place] = watch.round()
-        if seen > done:  # Each item is known, and another one.
-            _leave_open(node, machine.frame.scope.variables)
+        machine.rounds[place] = _left(machine, node, watch, known=seen > done)
     return (yield from _leave(machine, node.orelse, signal, run_block))
 
 
@@ -102,6 +100,13 @@ def _late_item(machine: Machine, loop: int, late: Late, iterable: Value, item: V
     machine.late_loops.add(loop)
     late.begin(done)
     return late.item(item, iterable.step if isinstance(iterable, range) else 1)
+
+
+def _left(machine: Machine, loop: ast.AST, watch: _Watch, *, known: bool) -> Round:
+    """The summary of a loop that has more items than were gone through; each `known` one is another one."""
+    if known:
+        _leave_open(loop, machine.frame.scope.variables)
+    return watch.round()
 
 
 def _leave_open(loop: ast.AST, variables: Mapping[str, Value]) -> None:

@@ -8,8 +8,7 @@ from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.sizes import indices
 from gradpath.autograd.tensor import Shape
-from gradpath.interpreter.containers import List
-from gradpath.interpreter.containers import Slice
+from gradpath.interpreter.containers import List, Slice
 from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast

@@ -233,11 +233,14 @@ def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
             repair = Repair(Way.PROBABILITIES, text=kept)
         case _:
             return
-    while len(around) > 1 and isinstance(around[-1], ast.Attribute) and isinstance(around[-2], ast.Call):
+    while len(around) > 1 and isinstance(around[-1], ast.Attribute) and around[-1].attr in _CASTS:
         around.pop()
         outer = around.pop()  # `.float()`, which what is decided needs.
     yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, outer, kept),))
 
+
+_CASTS = CASTS | {"float", "double", "half", "bfloat16", "to", "type", "type_as"}
+"""Methods that give another type to what is decided."""
 
 _CHOOSING = (ast.Subscript, ast.BoolOp, ast.Call)
 """Where a choice is wanted and no probability: an index, `and`, an argument such as that of `torch.where`."""

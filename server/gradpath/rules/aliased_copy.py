@@ -77,8 +77,19 @@ def _of_kept(source: Source, at: Site, change: Site, last: Step) -> Report:
 
 
 def _of_best(source: Source, kept: BestState) -> Report:
-    """The report of a state that was the best so far, and is the last one when it is used."""
-    return _of_kept(source, kept.taken.site, kept.step.site, Step(kept.reads, "is the state after the last step"))
+    """The report of what was the best so far, and is the last one when it is used."""
+    if not kept.model:
+        return _of_kept(source, kept.site, kept.step.site, Step(kept.reads, "is the state after the last step"))
+    return Report(
+        kept.site,
+        f"`{source.short(kept.site, limit=40)}` copies nothing: it is the model that is trained on",
+        (
+            Step(kept.site, "another name of the same model"),
+            Step(kept.step.site, "changes it by either name"),
+            Step(kept.reads, "is the model after the last step"),
+        ),
+        help=f"keep a copy: `copy.deepcopy({kept.model})`",
+    )
 
 
 def _names_of(trace: Trace, event: Loaded) -> list[Named]:

@@ -7,7 +7,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.origins import Made
+from gradpath.interpreter.origins import Call, Made
 from gradpath.interpreter.ownership import Loaded, Taken
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.torch.nn import ModuleInstance
@@ -73,6 +73,11 @@ def presumed_state_dict(machine: Machine, receiver: Unknown, arguments: Argument
 def note_loaded(machine: Machine, receiver: Unknown, arguments: Arguments, tensors: tuple[Tensor, ...]) -> None:
     """`model.load_state_dict(state)` of something unseen whose parameters `tensors` represent."""
     loaded = arguments.get(0, "state_dict", None)
+    match loaded:
+        case Unknown(origin=Call(name="copy", of=Unknown(owner=Unknown() as state), arguments=())):
+            loaded = state  # Another dict of the same tensors.
+        case _:
+            pass
     taken = machine.remembered.get((_TAKEN, loaded.number)) if isinstance(loaded, Unknown) else None
     if isinstance(taken, Taken) and taken.owner is receiver:
         machine.emit(Loaded(receiver, tensors, taken, machine.site()))

@@ -1,24 +1,29 @@
-"""States that a loop keeps as the best so far, and that are used after it, when the last step has changed them."""
+"""States and models that a loop keeps as the best so far, and that are used after it, changed by the last step."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from gradpath.findings.syntax import LOOPS, ancestry, function_of
-from gradpath.interpreter.ownership import Given, Taken
-from gradpath.interpreter.trace import Site, Stepped, Trace
+from gradpath.interpreter.ownership import Given, Named, Taken
+from gradpath.interpreter.trace import Bound, Site, Stepped, Trace
 from gradpath.source.index import contents, names_of
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BestState:
-    """A state that was `taken` where something was the best so far, a later `step`, and the place that `reads` it."""
+    """What was kept at `site`, as something was the best so far, a later `step`, and the place that `reads` it.
 
-    taken: Taken
+    It is a state, or the model itself by another name, if that is its `model`.
+    """
+
+    site: Site
     step: Stepped
     reads: Site
+    model: str = ""
 
 
 def best_states(trace: Trace) -> Iterator[BestState]:
@@ -27,26 +32,55 @@ def best_states(trace: Trace) -> Iterator[BestState]:
     Each later step changes them. What is written out in the branch itself is right.
     """
     for taken in trace.of(Taken):
-        kept = _kept(trace, taken)
-        if kept is None:
-            continue
-        step = next((each for each in trace.of(Stepped) if _changes(trace, each, taken)), None)
-        reads = _read_after(trace, *kept)
-        if step is not None and reads is not None:
-            yield BestState(taken, step, replace(taken.site, node=reads))
+        kept = _kept(trace, taken.site, partial(_holds_state, state=taken.site.node))
+        if kept is not None:
+            yield from _changed(trace, taken.owner, taken.site, *kept)
+    for owner, site in _renamed(trace):
+        match site.node:
+            case ast.Assign(value=ast.Name(id=model)):
+                kept = _kept(trace, site, partial(_is_name, name=model))
+                if kept is not None and _is_trained_in(kept[0], model):
+                    yield from _changed(trace, owner, site, *kept, model)
+            case _:
+                pass
 
 
-def _kept(trace: Trace, taken: Taken) -> tuple[ast.AST, str] | None:
-    """The outermost loop in which a state is kept, if something is better than before, and the variable for it."""
-    around = ancestry(trace, taken.site.node)
-    function = function_of(trace, taken.site.node)
+def _renamed(trace: Trace) -> Iterator[tuple[object, Site]]:
+    """What may be models, with the places where they are bound to variables."""
+    yield from ((each.module, each.site) for each in trace.of(Named))
+    yield from ((each.value, each.site) for each in trace.of(Bound) if each.tensor is None and not each.is_plain)
+
+
+def _is_name(value: ast.expr, name: str) -> bool:
+    return isinstance(value, ast.Name) and value.id == name
+
+
+def _is_trained_in(loop: ast.AST, model: str) -> bool:
+    """True if a loop calls something, and gives its variable no other value: else each round may have its own."""
+    inside = contents(loop)
+    stored = any(each.id == model and isinstance(each.ctx, ast.Store) for each in inside.names)
+    return not stored and any(_is_name(call.func, model) for call in inside.calls)
+
+
+def _changed(trace: Trace, owner: object, site: Site, loop: ast.AST, name: str, model: str = "") -> Iterator[BestState]:
+    """What is kept, if a step changes it, and if it is used after the loop."""
+    step = next((each for each in trace.of(Stepped) if _changes(trace, each, owner, site)), None)
+    reads = _read_after(trace, loop, name)
+    if step is not None and reads is not None:
+        yield BestState(site, step, replace(site, node=reads), model)
+
+
+def _kept(trace: Trace, site: Site, holds: Callable[[ast.expr], bool]) -> tuple[ast.AST, str] | None:
+    """The outermost loop in which something is kept if another is better than before, and the variable for it."""
+    around = ancestry(trace, site.node)
+    function = function_of(trace, site.node)
     inside = around[around.index(function) + 1 :] if function in around else around
     loop = next((each for each in inside if isinstance(each, LOOPS)), None)
     test = next((each for each in reversed(inside) if isinstance(each, ast.If)), None)
     if loop is None or test is None or isinstance(test.body[-1], ast.Break | ast.Return | ast.Raise):
         return None
     bound = dict(_bindings(test))
-    state = next((name for name, value in bound.items() if _holds_state(value, taken.site.node)), None)
+    state = next((name for name, value in bound.items() if holds(value)), None)
     compared = names_of(test.test) & (bound.keys() - {state})
     return (loop, state) if state is not None and compared else None
 
@@ -77,17 +111,17 @@ def _holds_state(value: ast.expr, state: ast.AST) -> bool:
             return value is state
 
 
-def _changes(trace: Trace, step: Stepped, taken: Taken) -> bool:
-    """True if a step runs in the loop that keeps a state, and may change what that is of."""
-    loops = {number for number, _ in taken.site.loops}
+def _changes(trace: Trace, step: Stepped, owner: object, site: Site) -> bool:
+    """True if a step runs in the loop that keeps something of a model, its `owner`, and may change that."""
+    loops = {number for number, _ in site.loops}
     if not any(number in loops for number, _ in step.site.loops):
         return False
-    parameters = getattr(taken.owner, "parameters", None)
-    if parameters is not None and taken.state is None:
-        own = {id(value.tensor) for _, value in parameters()}
+    named = next((each for each in trace.of(Named) if each.module is owner), None)
+    if named is not None:
+        own = {id(tensor) for _, tensor in named.parameters()}
         return any(id(each) in own for each in step.updated)
     given = [each for each in trace.of(Given) if each.optimizer is step.optimizer]
-    return not given or any(not each.known or any(one is taken.owner for one in each.models) for each in given)
+    return not given or any(not each.known or any(one is owner for one in each.models) for each in given)
 
 
 def _read_after(trace: Trace, loop: ast.AST, name: str) -> ast.AST | None:

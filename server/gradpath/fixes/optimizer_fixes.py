@@ -5,20 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.cuts import cause_of_tensor
-from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Source
-from gradpath.findings.syntax import ancestry, function_of
+from gradpath.findings.syntax import function_of
 from gradpath.fixes import edits
 from gradpath.fixes.cut_fixes import undo
 from gradpath.fixes.moving import removed
 from gradpath.fixes.requirement import optimizers
+from gradpath.fixes.untrained_fixes import of_others
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, names_in
-from gradpath.source.nodes import nodes
 
 MOST_CUTS = 4
 """Cuts that one fix undoes."""
@@ -26,10 +24,11 @@ MOST_CUTS = 4
 
 def reached(trace: Trace, source: Source, step: Stepped, near: Site | None) -> Iterator[Fix]:
     """Fixes after which the parameters of the optimizer that steps get gradients; `near` is the backward."""
-    makers = list(optimizers(trace))
-    if len(makers) == 1:
-        yield from _made_later(trace, source, step, makers[0])
-        yield from _of_others(trace, source, near, makers[0])
+    made = optimizers(trace)
+    if len(made) == 1:
+        ((statement, site),) = made.items()
+        yield from _made_later(trace, source, step, statement)
+        yield from of_others(trace, source, site)
     yield from _joined(trace, source, step, near)
 
 
@@ -61,69 +60,6 @@ def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -
             way = Way.OPTIMIZER_WHERE_MADE if isinstance(target, ast.Name) else Way.OPTIMIZER_WHERE_REPLACED
             repair = Repair(way, (edits.flat(document, target),), (last.lineno,))
             yield Fix.by(repair, Safety.UNSAFE, (gone, new), rewrite=True)
-
-
-def _given(made: ast.Assign) -> ast.expr | None:
-    """`model` in `optimizer = Adam(model.parameters(), lr=0.1)`."""
-    match made.value:
-        case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters", value=module), args=[]), *_]):
-            return module
-        case _:
-            return None
-
-
-def _of_others(trace: Trace, source: Source, near: Site | None, made: ast.Assign) -> Iterator[Fix]:
-    """`Adam(student.parameters())` instead of `Adam(teacher.parameters())`, where the backward reaches the student."""
-    module = _given(made)
-    if near is None or module is None:
-        return
-    called = {text for leaf in _missed(trace) for text in _modules(trace, source, near, leaf)}
-    if len(called) != 1:
-        return
-    (name,) = called
-    user = function_of(trace, near.node)
-    attribute = name.startswith("self.") and _owner(trace, made) is not None
-    here = function_of(trace, made) is user or (attribute and _owner(trace, made) is _owner(trace, near.node))
-    document = source.document(near)
-    if here and name != edits.flat(document, module):
-        yield Fix.by(Repair(Way.PARAMETERS_OF, (name,)), Safety.UNSAFE, (edits.replace(document, module, name),))
-
-
-def _missed(trace: Trace) -> list[Tensor]:
-    """The parameters that a backward gives gradients to and that no optimizer steps."""
-    owned = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
-    found = {id(leaf): leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run) if leaf.is_parameter}
-    return [leaf for leaf in found.values() if id(leaf) not in owned]
-
-
-def _modules(trace: Trace, source: Source, near: Site, leaf: Tensor) -> Iterator[str]:
-    """What the function of the backward calls the module that computes with a parameter: `net` where it is `net(x)`."""
-    user = function_of(trace, near.node)
-    given = () if user is None else (*user.args.args, *user.args.kwonlyargs)
-    homes = _homes(trace, leaf) | {each.arg for each in given}
-    for event in trace.of(Built):
-        if not any(leaf is each for each in event.operands):
-            continue
-        for frame in event.site.frames():
-            match frame.node:
-                case ast.Call(func=ast.Name() | ast.Attribute() as called) if frame.caller is near.caller:
-                    if ast.unparse(called) in homes:
-                        yield source.text(frame, called)
-
-
-def _homes(trace: Trace, leaf: Tensor) -> set[str]:
-    """The variables and attributes that were bound to what was made together with a parameter: its module, perhaps."""
-    made = {id(frame.node) for frame in leaf.origin.frames()} if isinstance(leaf.origin, Site) else set()
-    return {
-        ast.unparse(target)
-        for each in trace.visits
-        if isinstance(each, ast.Assign) and any(id(node) in made for node in nodes(each.value))
-        for target in each.targets
-    }
-
-
-def _owner(trace: Trace, node: ast.AST) -> ast.ClassDef | None:
-    return next((each for each in reversed(ancestry(trace, node)[:-1]) if isinstance(each, ast.ClassDef)), None)
 
 
 def _joined(trace: Trace, source: Source, step: Stepped, near: Site | None) -> Iterator[Fix]:

@@ -7,12 +7,15 @@ import re
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Fix, Safety
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source
-from gradpath.findings.syntax import call_of, function_of, statement_of
+from gradpath.findings.stories import target_of
+from gradpath.findings.syntax import arguments_of, call_of, class_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import moved_after, moved_before
-from gradpath.interpreter.ownership import Given, Overlooked
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.ownership import Given, Named, Overlooked
+from gradpath.interpreter.trace import BackwardRan, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 
@@ -63,24 +66,23 @@ def _assignment(trace: Trace, site: Site) -> ast.Assign | None:
     return next((each for each in found if isinstance(each, ast.Assign)), None)
 
 
-def of_original(trace: Trace, source: Source, given: Given) -> Iterator[Fix]:
-    """`Adam(student.parameters())` for `Adam(teacher.parameters())`, where the teacher is a copy of the student."""
-    call = call_of(trace, given.site.node)
-    match call:
+def of_others(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
+    """`Adam(student.parameters())` for `Adam(teacher.parameters())`: of a module with gradients that nothing steps."""
+    match call_of(trace, made.node):
         case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters", value=module)), *_]):
-            copied = ast.unparse(module)
+            pass
         case _:
             return
-    for each in trace.visits:
-        match each:
-            case ast.Assign(targets=[target], value=ast.Call(args=[original])) if ast.unparse(target) == copied:
-                near = each.lineno < call.lineno and function_of(trace, each) is function_of(trace, call)
-                if near and isinstance(original, ast.Name | ast.Attribute):
-                    document = source.document(given.site)
-                    name = edits.flat(document, original)
-                    change = edits.replace(document, module, name)
-                    yield Fix.by(Repair(Way.PARAMETERS_OF, (name,)), Safety.UNSAFE, (change,))
-                    return
+    owned = {id(each) for event in trace.of(Stepped) for each in event.parameters}
+    missed = {id(leaf) for run in trace.of(BackwardRan) for leaf in reached_leaves(run) if leaf.is_parameter} - owned
+    document, function = source.document(made), function_of(trace, made.node)
+    given = set[str]() if function is None else arguments_of(function)
+    for event in trace.of(Named):
+        name, here = target_of(source, event), (function_of, class_of)["." in target_of(source, event)]
+        seen = here(trace, event.site.node) is here(trace, made.node) or name in given
+        if seen and name != edits.flat(document, module) and not missed.isdisjoint(ways_of(trace, event)):
+            change = edits.replace(document, module, name)
+            yield Fix.by(Repair(Way.PARAMETERS_OF, (name,)), Safety.UNSAFE, (change,))
 
 
 def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator[Fix]:

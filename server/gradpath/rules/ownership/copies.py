@@ -12,7 +12,7 @@ from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import statement_of
-from gradpath.fixes.untrained_fixes import of_original
+from gradpath.fixes.untrained_fixes import of_others
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, GradientSet, Named, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers
@@ -132,7 +132,7 @@ def _has_the_copy(trace: Trace, source: Source, given: Given) -> Words:
         f"`{source.short(given.site, limit=40)}` trains nothing: it has the parameters of a copy",
         (Step(given.site, "takes the parameters of a copy"),),
         "give the optimizer the parameters of the model that is trained",
-        of_original(trace, source, given),
+        of_others(trace, source, given.site),
         "gives others gradients",
         "finds no gradient",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
@@ -22,6 +23,7 @@ from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import missed_flags
 from gradpath.overlays.torch.module_hooks import REGISTER, Hooks, run
 from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.source.nodes import nodes, noted
 
 Method = Callable[[Machine, "ModuleInstance", Arguments], Value]
 
@@ -166,7 +168,38 @@ class ModuleInstance(Instance):
             if isinstance(value, Unknown)
             and name not in module.settings
             and (isinstance(value.origin, Call) or value.name or value.role == "model")
+            and not _is_computed_with(module.cls, name)
         ]
+
+
+def _is_computed_with(cls: Class, name: str) -> bool:
+    """True if the code of a class adds an attribute of its instances, multiplies or compares it: it is no module."""
+    own = (member for each in cls.mro for member in each.members.values() if isinstance(member, Function))
+    return any(name in _operands(each.node) for each in own)
+
+
+@noted
+def _operands(node: ast.AST) -> frozenset[str]:
+    """The attributes of its first parameter that a method computes with."""
+    found: set[str] = set()
+    for each in nodes(node):
+        match each:
+            case ast.BinOp(left=left, right=right):
+                operands = [left, right]
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                operands = [operand]
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                operands = [left, *others] if isinstance(ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE) else []
+            case _:
+                operands = []
+        found.update(each.attr for each in operands if isinstance(each, ast.Attribute) and _is_own(node, each.value))
+    return frozenset(found)
+
+
+def _is_own(method: ast.AST, owner: ast.expr) -> bool:
+    """True if an expression is the first parameter of a method."""
+    given = method.args.args if isinstance(method, ast.FunctionDef) else []
+    return bool(given) and isinstance(owner, ast.Name) and owner.id == given[0].arg
 
 
 class _Parameters(Attributes):

@@ -21,13 +21,13 @@ await visit(async (workbench) => {
   await workbench.fixes();
   await shot("fixes", ".part.editor", ".part.panel");
   await workbench.press("Escape");
-  await workbench.run("View: Close Panel");
+  await workbench.run("View: Toggle Panel Visibility");
   await workbench.goTo(13, 8);
   await workbench.run("Show or Focus Hover");
   await workbench.see('.monaco-hover-content:visible:has-text("PyTorch:")');
   await shot("hover", ".part.editor");
   await workbench.press("Escape");
-  await page.setViewportSize({ width: 1280, height: 760 });
+  await page.setViewportSize({ width: 1280, height: 860 });
   await workbench.run("gradpath: Show the Graph");
   await workbench.graph();
   await shot("graph", ".part.editor");

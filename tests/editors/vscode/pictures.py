@@ -28,7 +28,7 @@ def main() -> None:
             json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}})
         )
         (folder / "user" / "User").mkdir(parents=True)
-        (folder / "user" / "User" / "settings.json").write_text(json.dumps(SETTINGS))
+        (folder / "user" / "User" / "settings.json").write_text(json.dumps({**SETTINGS, "editor.hover.above": False}))
         install(VSIX, folder)
         with serving(folder, "--disable-workspace-trust") as address:
             VSCode(address, workspace, shots).visit("pictures.mjs")

@@ -18,7 +18,7 @@ from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.trace import BackwardRan, Flagged, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.spared import Spared, spared
-from gradpath.rules.ownership.undone import undone
+from gradpath.rules.ownership.undone import is_run_between, undone
 from gradpath.source.index import contents, index_of, methods_called
 
 
@@ -28,7 +28,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     Where nothing is trained, whoever trains it will miss the flag, unless the file sets it in another way.
     """
     for each in undone(trace):
-        yield each.report(trace, source)
+        if not is_run_between(each, trace, source):
+            yield each.report(trace, source)
     for left_out in spared(trace):
         yield _report_spared(trace, source, left_out)
     trains = bool(trace.among(BackwardRan, Stepped))

@@ -10,7 +10,10 @@ from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.interpreter.ownership import Given, Named, Taken
 from gradpath.interpreter.trace import Bound, Discarded, Event, Flagged, Site, Stepped, Stored, Trace
+from gradpath.source.index import contents
+from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.words import words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +67,21 @@ def undone(trace: Trace) -> Iterator[Undone]:
         there = (each for each in trace.of(Flagged) if each.value and each.site.node is thawed.site.node)
         if node not in kept and step is not None and {id(each.tensor) for each in there} > changed:
             yield Undone(tuple(each.tensor for each, _ in pairs), frozen.site, thawed.site, step.site)
+
+
+def is_run_between(found: Undone, trace: Trace, source: Source) -> bool:
+    """True if what was frozen is called, or passed on, between the two places: that need not leave an event."""
+    names = {group.name.partition(".")[0] for group in groups_of(trace, source, found.tensors)}
+    for call in contents(source.tree(found.frozen.path)).calls:
+        if found.frozen.line < call.lineno < found.thawed.line and last_name(call.func) not in _TOUCHING:
+            given = [each for each in call.args if not isinstance(each, ast.Call)]
+            variables = (name.id for each in (call.func, *given) for name in contents(each).names)
+            if not names.isdisjoint(variables):
+                return True
+    return False
+
+
+_TOUCHING = words("children modules named_children named_modules named_parameters parameters requires_grad_ train")
 
 
 def _uses_nothing(event: Event) -> bool:

@@ -24,6 +24,7 @@ from gradpath.interpreter.values import (
     Instance,
     NativeFunction,
     Object,
+    Unknown,
     Value,
 )
 
@@ -231,9 +232,11 @@ def _store_attribute(machine: Machine, arguments: Arguments) -> Value:
     return None
 
 
-def named(owner: Instance, name: Value) -> str:
+def named(owner: Instance | Unknown, name: Value) -> str:
     """The name of an attribute; where it is computed and not known, one that nothing else has."""
-    return name if isinstance(name, str) else f"<{len(owner.attributes)}>"
+    if isinstance(name, str):
+        return name
+    return f"<{len(owner.attributes)}>" if isinstance(owner, Instance) else "<computed>"
 
 
 STORE_ATTRIBUTE = NativeFunction("__setattr__", _store_attribute)

@@ -15,10 +15,10 @@ CONVERSIONS = words("array asarray mean sum std var median max min stack concate
 
 
 _REFUSING = """
-abs absolute add append argmax argmin argsort around asanyarray ascontiguousarray atleast_1d ceil clip cos
-cumsum divide dot exp expand_dims floor histogram hstack interp isclose isfinite isinf isnan linspace log log10 log1p
-log2 maximum minimum multiply nanmean percentile power ravel repeat reshape round sign sin sort sqrt square subtract
-tanh tile transpose unique vdot vstack where
+abs absolute add allclose append argmax argmin argsort around asanyarray ascontiguousarray atleast_1d ceil clip copy cos
+count_nonzero cumsum divide dot exp expand_dims floor histogram hstack interp isclose isfinite isinf isnan linalg.norm
+linspace log log10 log1p log2 matmul maximum minimum multiply nanmean nansum percentile power quantile ravel repeat
+reshape round sign sin sort sqrt square subtract tanh tile transpose unique vdot vstack where
 """
 """Other functions that make an array of their first argument; their result is plain data."""
 

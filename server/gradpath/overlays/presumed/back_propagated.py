@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from gradpath.overlays.presumed.places import place_of
+from gradpath.overlays.presumed.roles import role_of_name
 from gradpath.source.nodes import is_static, nodes, noted, parts
 from gradpath.support.fast_dataclasses import dataclass, field
 
@@ -107,11 +108,20 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
         if name in fed and name not in calls
         for place in sources
         if step.isdisjoint(own.values.get(place, ()))
+        and not any(_is_computed(each, calls) for each in own.values.get(place, ()))
     }
     again = _read_body([node for node in every if node in looped])
     fixed = (own.names | slices.left_out(fed)) - again.values.keys() - again.items.keys()
     methods = {f"{place}.{name}" for place, name, node in slices.methods if node in near}
     return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods)
+
+
+def _is_computed(value: ast.expr, calls: Mapping[str, Sequence[LeadingCall]]) -> bool:
+    """True if a leading callee gives a value that is a model, or is also handed what another one gave: no batches."""
+    callee = place_of(value.func) if isinstance(value, ast.Call) else ""
+    if callee not in calls:
+        return False
+    return role_of_name(callee.rpartition(".")[2]) == "model" or any(each.results for each in calls[callee])
 
 
 def _around(roots: Sequence[ast.AST], every: Sequence[ast.AST]) -> Set[ast.AST]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.provenance import OBSERVED
+from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.syntax import tests_of
 from gradpath.interpreter.ownership import Given, Named, Taken
 from gradpath.interpreter.trace import Bound, Discarded, Event, Flagged, Site, Stepped, Stored, Trace
 from gradpath.source.index import contents
@@ -54,7 +56,7 @@ def undone(trace: Trace) -> Iterator[Undone]:
             if not event.value:
                 kept.update(() if before is None else (before.site.node,))
                 last[id(event.tensor)] = event
-            elif before is not None and before.site.node is not event.site.node and event.tensor.is_parameter:
+            elif before is not None and before.site.node is not event.site.node and _is_seen(event.tensor):
                 lost.setdefault(before.site.node, []).append((before, event))
         elif last and not _uses_nothing(event):
             kept.update(each.site.node for each in last.values())
@@ -64,8 +66,9 @@ def undone(trace: Trace) -> Iterator[Undone]:
         changed = {id(frozen.tensor) for frozen, _ in pairs}
         step = next((each for each in trace.of(Stepped) if not changed.isdisjoint(map(id, each.updated))), None)
         frozen, thawed = pairs[0]
-        there = (each for each in trace.of(Flagged) if each.value and each.site.node is thawed.site.node)
-        if node not in kept and step is not None and {id(each.tensor) for each in there} > changed:
+        there = {id(each.tensor) for each in trace.of(Flagged) if each.value and each.site.node is thawed.site.node}
+        chosen = [each for each in tests_of(trace, frozen.site) if each not in tests_of(trace, thawed.site)]
+        if node not in kept and step is not None and (there > changed or chosen):
             yield Undone(tuple(each.tensor for each, _ in pairs), frozen.site, thawed.site, step.site)
 
 
@@ -82,6 +85,11 @@ def is_run_between(found: Undone, trace: Trace, source: Source) -> bool:
 
 
 _TOUCHING = words("children modules named_children named_modules named_parameters parameters requires_grad_ train")
+
+
+def _is_seen(tensor: Tensor) -> bool:
+    """True if a tensor is one parameter, and does not represent those of an unseen model, of which some are thawed."""
+    return tensor.is_parameter and tensor.operation != UNSEEN and tensor.provenance is OBSERVED
 
 
 def _uses_nothing(event: Event) -> bool:

@@ -39,13 +39,15 @@ def leaves_gradients(trace: Trace) -> bool:
     )
 
 
-def is_left_to_it(trace: Trace, tree: ast.Module, receiver: Value) -> bool:
+def is_left_to_it(trace: Trace, function: ast.AST, tree: ast.Module, receiver: Value) -> bool:
     """True if no code clears gradients between two calls of a function, which is entered with `receiver`.
 
-    The function clears some itself, or it steps its own optimizers in a file, and in classes, in which nothing clears
-    any.
+    The function clears some itself, on this path or on another, or it steps its own optimizers in a file, and in
+    classes, in which nothing clears any.
     """
     if any(event.owner is not None for event in trace.of(Cleared)):
+        return True
+    if any(isinstance(each, ast.Attribute) and each.attr == "zero_grad" for each in nodes(function)):
         return True
     if not all(isinstance(step.optimizer, Instance) for step in trace.of(Stepped)):
         return False

@@ -261,7 +261,7 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
     before = dict(machine.trace.visits)
     call()
     machine.era += 1
-    if not is_left_to_it(machine.trace, entered.tree, receiver):
+    if not is_left_to_it(machine.trace, function.node, entered.tree, receiver):
         machine.library.may_have_cleared(machine)
     visits = machine.trace.visits
     forget_what_others_set(

@@ -9,12 +9,15 @@ from pathlib import Path
 
 from gradpath.analysis.check import Analysis, check
 from gradpath.analysis.fix_validation import mended
-from gradpath.diagnostic import Diagnostic, Level, Range
+from gradpath.diagnostic import Diagnostic, GapKind, Level, Range
 from gradpath.source.document import Document
 from tests.documents.fixes import fix_complaints
 from tests.documents.grammar import Note, Place, Report, Source
 from tests.documents.pages import Block
 from tests.documents.pytorch import Outcome, Raised
+
+_FAILURES = (GapKind.FAILURE, GapKind.FIXES, GapKind.CRASH)
+"""The gaps that are mistakes of gradpath itself: no program may meet one."""
 
 
 def unproved(block: Block) -> list[str]:
@@ -71,6 +74,8 @@ def gradpath_complaints(block: Block) -> list[str]:
         for document in documents.values():
             analyses.append(check(document))
             diagnostics = analyses[-1].diagnostics
+            failed = (gap for gap in analyses[-1].incomplete if gap.kind in _FAILURES)
+            complaints += [_at(block.place, f"gradpath itself failed: {gap.detail}") for gap in failed]
             reports |= {(report.path, report.range, report.rule): report for report in diagnostics}
             if not block.files:
                 complaints += fix_complaints(block, document, diagnostics)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradpath.analysis.check import Analysis
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Label, Level, Position, Range, Safety
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, GapKind, Label, Level, Position, Range, Safety
 from gradpath.source.document import Document
 from gradpath.source.parse import parse
 from tests.documents import fixes, judgement
@@ -149,3 +149,13 @@ def test_a_fact_that_is_not_true(tmp_path: Path) -> None:
     assert pytorch_complaints(block, Outcome(None, ("is not true",))) == [
         f"{PATH}:2: under PyTorch `x == 2` is not true"
     ]
+
+
+def test_a_rule_that_fails_on_a_program_without_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(document: Document) -> Analysis:
+        gap = Gap(document.path, _range(1, 1, 2), GapKind.FAILURE, "", rule="inplace-on-saved", detail="NameError")
+        return Analysis(document, parse(document), (), incomplete=(gap,))
+
+    monkeypatch.setattr(judgement, "check", check)
+    (block,) = _blocks(tmp_path, "py\ny = w.exp()\n")
+    assert ["NameError" in complaint for complaint in gradpath_complaints(block)] == [True]

@@ -13,7 +13,7 @@ from gradpath.interpreter.trace import Named, OfClass
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
 from gradpath.overlays.presumed.fitting import class_of_items, fitting_class, read_for
 from gradpath.overlays.presumed.unknowns import unknown_parameter
-from gradpath.overlays.torch.nn import ModuleInstance
+from gradpath.overlays.torch.nn import MODULE, ModuleInstance
 
 _MAKING = "instances of annotated classes that are being made"
 
@@ -24,8 +24,9 @@ def annotated_parameter(
     """The presumed instance for a parameter without an argument; `UNDEFINED` if its class is unknown.
 
     Its class is that of the annotation, or the only class of the checked file `tree` that fits; one that fits its items
-    makes it a list of instances. Of a class with an unseen base, or without a `forward` of its own, less would be known
-    than of an unknown value. The path decides whether it is one: another path shows what does not depend on that.
+    makes it a list of instances. Of a class with an unseen base that is no module, or without a `forward` of its own,
+    less would be known than of an unknown value. The path decides whether it is one: another path shows what does not
+    depend on that.
     """
     if default is not UNDEFINED and not isinstance(default, Instance):
         return UNDEFINED
@@ -40,7 +41,7 @@ def annotated_parameter(
     several = cls is None and fitted and tree is not None
     if several and tree is not None:
         cls = class_of_items(function, tree, argument)
-    if not isinstance(cls, Class) or cls.node is None or cls.open:
+    if not isinstance(cls, Class) or cls.node is None or (cls.open and MODULE not in cls.mro):
         return UNDEFINED
     making = machine.remembered.setdefault(_MAKING, set())
     assert isinstance(making, set)

@@ -51,7 +51,7 @@ _REDUCING = regex(r"(mean|sum|loss|entropy)$")
 
 @noted
 def profiles_of(tree: ast.Module) -> tuple[Profile, ...]:
-    """The classes at the top of a file of which all bases are known."""
+    """The classes at the top of a file of which all bases are known, and modules that have unseen bases as well."""
     made: dict[str, Profile] = {}
     for each in tree.body:
         if isinstance(each, ast.ClassDef):
@@ -65,7 +65,7 @@ def profiles_of(tree: ast.Module) -> tuple[Profile, ...]:
 def _profile(node: ast.ClassDef, made: Mapping[str, Profile]) -> Profile | None:
     methods: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
     names: set[str] = set()
-    is_module = False
+    is_module = is_open = False
     for base in node.bases:
         match base:
             case ast.Name(id=name) if name in made:
@@ -77,7 +77,9 @@ def _profile(node: ast.ClassDef, made: Mapping[str, Profile]) -> Profile | None:
             case ast.Name(id="object"):
                 pass
             case _:
-                return None
+                is_open = True
+    if is_open and not is_module:
+        return None
     for each in node.body:
         match each:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):

@@ -153,7 +153,7 @@ def test_a_fact_that_is_not_true(tmp_path: Path) -> None:
 
 def test_a_rule_that_fails_on_a_program_without_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def check(document: Document) -> Analysis:
-        gap = Gap(document.path, _range(1, 1, 2), GapKind.FAILURE, "", rule="inplace-on-saved", detail="NameError")
+        gap = Gap(document.path, GapKind.FAILURE, _range(1, 1, 2), "", "inplace-on-saved", "NameError")
         return Analysis(document, parse(document), (), incomplete=(gap,))
 
     monkeypatch.setattr(judgement, "check", check)

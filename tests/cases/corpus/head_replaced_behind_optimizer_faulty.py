@@ -17,7 +17,7 @@ class Backbone(nn.Module):
 def build(num_classes, lr):
     model = Backbone()
     for p in model.parameters():
-        p.requires_grad = False
+        p.requires_grad = False  # warning: [step-without-backward]
     optimizer = torch.optim.SGD(model.classifier.parameters(), lr=lr)
     model.classifier = nn.Linear(8, num_classes)
     return model, optimizer
@@ -31,7 +31,7 @@ for epoch in range(3):
     optimizer.zero_grad()
     loss = criterion(model(inputs), labels)
     loss.backward()
-    optimizer.step()  # warning: [step-without-backward]
+    optimizer.step()
     print(epoch, loss.item())
 
 # torch: torch.equal(before, model.classifier.weight)

@@ -35,10 +35,10 @@ def signed(fix: Fix) -> str:
 
 
 def expected(path: Path) -> set[tuple[str, str, bool]]:
-    """The titles of the fixes, the texts after them, and whether they are preferred."""
+    """The titles of the fixes, the texts after them, and whether they are preferred: an editor prefers safe ones."""
     document = Document(str(path), path.read_text("utf-8"))
     return {
-        (signed(fix), apply_edits(document, fix.edits), fix.preferred)
+        (signed(fix), apply_edits(document, fix.edits), fix.preferred and fix.safety is Safety.SAFE)
         for diagnostic in mended(check(document)).diagnostics
         if diagnostic.level is not Level.HINT
         for fix in diagnostic.fixes

@@ -82,11 +82,10 @@ def test_a_fix_that_two_faults_share_is_offered_once() -> None:
     assert action.preferred
 
 
-def test_editors_prefer_the_fix_that_json_prefers_and_apply_only_safe_ones_together() -> None:
-    first = Fix("no", Safety.UNSAFE, (edit(at(1, 1, 2), "r"),))
-    unsafe = Fix("yes", Safety.UNSAFE, (edit(at(1, 1, 2), "q"),), preferred=True)
-    analysis = analysed("a\n", fault(at(1, 1, 2), first, unsafe))
-    assert [action.title for action in actions_at(analysis, EVERYWHERE) if action.preferred] == ["yes"]
+def test_an_unsafe_fix_is_never_the_preferred_one() -> None:
+    unsafe = Fix("no", Safety.UNSAFE, (edit(at(1, 1, 2), "q"),), preferred=True)
+    analysis = analysed("a\n", fault(at(1, 1, 2), unsafe))
+    assert not any(action.preferred for action in actions_at(analysis, EVERYWHERE))
     assert fixed(analysis) is None
 
 

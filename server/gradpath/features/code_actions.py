@@ -89,7 +89,8 @@ def _fixes(diagnostics: Sequence[Diagnostic]) -> list[Action]:
                 continue
             kind = ActionKind.REWRITE if fix.rewrite else ActionKind.QUICK_FIX
             unsafe = fix.safety is Safety.UNSAFE
-            actions[key] = Action(fix.title, kind, fix.edits, (diagnostic,), preferred=fix.preferred, unsafe=unsafe)
+            preferred = fix.preferred and not unsafe  # Editors apply that without asking.
+            actions[key] = Action(fix.title, kind, fix.edits, (diagnostic,), preferred=preferred, unsafe=unsafe)
     return sorted(actions.values(), key=lambda action: not action.preferred)
 
 

@@ -37,6 +37,7 @@ class NeverStepped:
 
     `name` is what the program calls the optimizer, and `instead` the step of another one, which has its own elsewhere.
     `branch` is the step of something else, such as a schedule, which a branch takes in place of that of the optimizer.
+    `shared` says that another optimizer steps with gradients of the same backward.
     """
 
     backward: BackwardRan
@@ -45,6 +46,7 @@ class NeverStepped:
     name: str
     instead: Stepped | None = None
     branch: Site | None = None
+    shared: bool = False
 
     @property
     def site(self) -> Site:
@@ -79,9 +81,10 @@ class NeverStepped:
                 help=f"call `{self.name}.step()` in both branches",
                 fixes=source.proposed(_stepping_as_well(trace, source, self, self.branch)),
             )
+        whose = f"the gradients that `{backward}` gives it" if self.shared else f"the gradients of `{backward}`"
         return Report(
             self.site,
-            f"nothing uses the gradients of `{backward}`: `{self.name}` never steps",
+            f"nothing uses {whose}: `{self.name}` never steps",
             (
                 Step(self.backward.site, "computes the gradients"),
                 Step(self.cleared.site, "clears them in the next iteration, and nothing has used them"),
@@ -94,16 +97,18 @@ class NeverStepped:
 def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
     """The clearings in a loop that throw away what a backward gave, by optimizers that step on no path.
 
-    Other code that has the optimizer cannot help it: the gradients are gone before the loop ends.
+    Other code that has the optimizer cannot help it: the gradients are gone before the loop ends. A backward that is
+    for another optimizer, too, is told only where no backward is for this one alone.
     """
     cleared = [event for event in trace.of(Cleared) if event.site.loops]
-    reported: set[ast.AST] = set()
+    found: dict[ast.AST, NeverStepped] = {}
     for event in cleared:
-        if event.site.node not in reported and not _may_be_used(trace, event) and not _is_lent(trace, event):
-            found = _thrown_away(trace, source, event)
-            if found is not None and not looks_at_gradients(trace) and not _is_being_written(trace, source, found):
-                reported.add(event.site.node)
-                yield found
+        if event.site.node not in found and not _may_be_used(trace, event) and not _is_lent(trace, event):
+            each = _thrown_away(trace, source, event)
+            if each is not None and not looks_at_gradients(trace) and not _is_being_written(trace, source, each):
+                found[event.site.node] = each
+    alone = {each.name for each in found.values() if not each.shared}
+    yield from (each for each in found.values() if not each.shared or each.name not in alone)
 
 
 def _is_being_written(trace: Trace, source: Source, found: NeverStepped) -> bool:
@@ -142,8 +147,11 @@ def _is_for_another(trace: Trace, cleared: Cleared, run: BackwardRan) -> bool:
 
     A program that steps it in another phase clears it here, so that the gradients of this phase do not pile up.
     """
-    if _is_made_here(trace, cleared):
-        return False
+    return not _is_made_here(trace, cleared) and _serves_another(trace, cleared, run)
+
+
+def _serves_another(trace: Trace, cleared: Cleared, run: BackwardRan) -> bool:
+    """True if another optimizer than the one that clears steps with gradients of a backward."""
     reached = set(map(id, reached_leaves(run)))
     steps = (each for each in trace.of(Stepped) if each.optimizer is not cleared.owner)
     return any(not reached.isdisjoint(map(id, each.updated)) for each in steps)
@@ -177,7 +185,8 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
             last = clips[-1] if clips else arrived.site
             instead = next(filter(None, branches), None)
             branch = None if instead is None else replace(arrived.site, node=instead)
-            return NeverStepped(arrived, event, last, name, _stepped_instead(trace, arrived), branch)
+            shared = _serves_another(trace, first, arrived)
+            return NeverStepped(arrived, event, last, name, _stepped_instead(trace, arrived), branch, shared)
         elif entry.effect is Effect.UNKNOWN and not isinstance(event, Cleared | Lent):
             return None
     return None

@@ -106,7 +106,7 @@ def rendered_page(page: str, style: Style) -> str:
 
 
 def _fitting(page: Iterable[str], width: int) -> Iterator[str]:
-    """The lines of a page with its paragraphs broken anew; code is never broken."""
+    """The lines of a page with its paragraphs wrapped to the width; code is never wrapped."""
     paragraph: list[str] = []
     in_code = False
     for line in (*page, ""):

@@ -156,10 +156,10 @@ def steps_of(program: str) -> tuple[str, set[tuple[int, int]], int]:
 
     handle = register_optimizer_step_pre_hook(count)
     try:
-        end, taught, _ = learners_of({"train.py": program})
+        found = learners_of({"train.py": program})
     finally:
         handle.remove()
-    return end, taught, sum(steps.values())
+    return found.end, found.taught, sum(steps.values())
 
 
 @pytest.mark.parametrize(("program", "at", "title", "steps"), FORMS.values(), ids=FORMS)

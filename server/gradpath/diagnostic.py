@@ -98,6 +98,8 @@ class Fix:
     a fix unsafe where it changes anything of what ran, and ineligible where it keeps a parameter from learning.
     `repairs` say what it does; a fix that is no repair of the program, such as one of a comment, has none.
     `costs` are what else it changes of what is learnt, as its trial has shown; a fix with any is not safe.
+    `truncates` is true where a value goes on without its history, so that what only that is computed from gets no
+    gradient any more.
     """
 
     title: str
@@ -108,6 +110,7 @@ class Fix:
     eligible: bool = False
     repairs: tuple[Repair, ...] = ()
     costs: tuple[Cost, ...] = ()
+    truncates: bool = False
 
     @classmethod
     def by(

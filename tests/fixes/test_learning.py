@@ -206,6 +206,64 @@ for epoch in range(3):
     loss.backward()
     optimizer.step()
 """
+STEP_IN_THE_LOOP = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+encoder, head = nn.Linear(4, 8), nn.Linear(8, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+memory = torch.zeros(8)
+for step, x in enumerate(torch.randn(4, 4)):
+    memory = memory + torch.tanh(encoder(x))
+    loss = head(memory).pow(2).mean() / 2
+    loss.backward()
+    if (step + 1) % 2 == 0:
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+STEP_PAST_A_CLEAR = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+G, D = nn.Linear(3, 4), nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+opt_g, opt_d = torch.optim.SGD(G.parameters(), lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)
+
+
+def clear():
+    opt_g.zero_grad()
+    opt_d.zero_grad()
+
+
+for step in range(3):
+    fake = G(torch.randn(8, 3))
+    judged = D(fake)
+    d_loss = judged.mean() - D(torch.randn(8, 4)).mean()
+    clear()
+    d_loss.backward(retain_graph=True)
+    opt_d.step()
+    g_loss = -judged.mean()
+    clear()
+    g_loss.backward()
+    opt_g.step()
+"""
+LEARNT_START = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+cell, head = nn.GRUCell(4, 4), nn.Linear(4, 1)
+start = nn.Parameter(torch.randn(1, 4))
+optimizer = torch.optim.SGD([*cell.parameters(), *head.parameters(), start], lr=0.1)
+state = start
+for x in torch.randn(4, 1, 4):
+    state = cell(x, state)
+    loss = head(state).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
 DETACHED = ("actor(latent)", "actor(latent.detach())")
 RETAINED = ("out[0, index].backward()", "out[0, index].backward(retain_graph=True)")
 CASES = {  # A program, and what of it is written otherwise where it is right.
@@ -219,6 +277,12 @@ CASES = {  # A program, and what of it is written otherwise where it is right.
     "computed once": (TRAINED_ONCE, ("head(encoded)", "head(encoder(inputs))")),
     "adversarial": (ADVERSARIAL, ("D(fake).mean() - D(torch", "D(fake.detach()).mean() - D(torch")),
     "two terms": (TWO_TERMS, ("one.backward()", "one.backward(retain_graph=True)")),
+    "step in the loop": (STEP_IN_THE_LOOP, ("loss.backward()", "loss.backward()\n    memory = memory.detach()")),
+    "step past a clear": (
+        STEP_PAST_A_CLEAR,
+        ("    g_loss = -judged.mean()", "    judged = D(fake)\n    g_loss = -judged.mean()"),
+    ),
+    "learnt start": (LEARNT_START, ("loss.backward()", "loss.backward()\n    state = state.detach()")),
     "rows": (ROWS, RETAINED),
     "products": (PRODUCTS, ("grad_outputs=vector)", "grad_outputs=vector, retain_graph=True)")),
 }
@@ -261,7 +325,19 @@ def test_some_fix_learns_what_the_right_program_learns(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["adversarial", "two terms", "rows", "products", "normaliser", "relative loss", "old probabilities"]
+    "name",
+    [
+        "adversarial",
+        "two terms",
+        "step in the loop",
+        "step past a clear",
+        "learnt start",
+        "rows",
+        "products",
+        "normaliser",
+        "relative loss",
+        "old probabilities",
+    ],
 )
 def test_what_is_not_ambiguous_has_a_preferred_fix(name: str) -> None:
     assert [fix.preferred for fix in offered(CASES[name][0])].count(True) == 1
@@ -300,6 +376,15 @@ def test_each_row_of_an_output_goes_back_through_a_graph_that_is_kept() -> None:
 def test_after_a_preferred_fix_those_learn_who_learn_in_the_right_program(part: str) -> None:
     [(_, faulty, right)] = programs(part)
     assert list(complaints(faulty, right)) == []
+
+
+@pytest.mark.parametrize("part", ["apply_fn_freeze_bn_all", "ema_teacher_shares_parameters", "peft_all_frozen_typo"])
+def test_which_layer_of_a_frozen_model_is_to_be_trained_is_for_a_person_to_say(part: str) -> None:
+    [(_, faulty, _)] = programs(part)
+    [text] = faulty.values()
+    fixes = offered(text)
+    assert fixes
+    assert not any(fix.preferred or fix.safety is Safety.SAFE for fix in fixes)
 
 
 def test_a_fix_that_would_thaw_all_that_is_frozen_is_not_offered() -> None:

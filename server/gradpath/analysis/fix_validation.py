@@ -177,7 +177,7 @@ class _Workshop:
         pairs = [(old.taught, new.taught) for old, new in ways if old.taught is not None and new.taught is not None]
         if any(makes_constant(old, new, lines, self._path) for old, new in pairs):
             return None
-        if not all(still_learns(old, new, lines, self._path) for old, new in pairs):
+        if not all(still_learns(old, new, lines, self._path, truncated=fix.truncates) for old, new in pairs):
             fix = replace(fix, safety=Safety.UNSAFE, eligible=False)
         elif not all(is_kept(old, new, lines, self._path) for old, new in pairs):
             fix = replace(fix, safety=Safety.UNSAFE)

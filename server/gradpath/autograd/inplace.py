@@ -80,9 +80,9 @@ def _check_inplace(autograd: Autograd, tensor: Tensor, everything: Sequence[Tens
     if tensor.is_open:
         return
     if tensor.base is not None and tensor.requires_grad and autograd.is_leaf(tensor.base):
-        raise AutogradError(FaultKind.VIEW_OF_LEAF, tensor=tensor)
+        raise AutogradError(FaultKind.VIEW_OF_LEAF, tensor=tensor, inputs=everything)
     if tensor.requires_grad and tensor.node is None:
-        raise AutogradError(FaultKind.LEAF_INPLACE, tensor=tensor)
+        raise AutogradError(FaultKind.LEAF_INPLACE, tensor=tensor, inputs=everything)
 
 
 def _write_through(node: Node, base_edge: Node | None, written: str) -> None:

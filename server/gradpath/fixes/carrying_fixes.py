@@ -21,6 +21,7 @@ from gradpath.fixes.recomputation import Need, recomputations
 from gradpath.interpreter.trace import Cleared, Stepped
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
+from gradpath.support.fast_dataclasses import replace
 
 _PARTS = frozenset({"index", "select", "slice", "narrow", "unbind", "split", "take", "squeeze"})
 """Operations that give a part of a tensor."""
@@ -40,7 +41,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
         yield from forgotten(case) if cached else projected(case)
     if not cached and not _is_touched(case) and trained_next(case.trace, case.again, case.kept):
         yield from _added_up(case)
-    yield from detachments(case.crossing)
+    yield from (replace(each, truncates=True) for each in detachments(case.crossing))
     if case.container is not None and not terms:
         yield from (*started_anew(case), *emptied(case))
     if not _is_touched(case) and isinstance(case.loop, ast.For):

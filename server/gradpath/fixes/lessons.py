@@ -23,7 +23,7 @@ from gradpath.interpreter.trace import (
     Trace,
 )
 from gradpath.repairs import Cost
-from gradpath.support.fast_dataclasses import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field, replace
 
 Place = tuple[str, int]
 """A file and a line in it."""
@@ -31,8 +31,15 @@ Place = tuple[str, int]
 Parameter = tuple[str, int, int]
 """Where a parameter was made, and which of those that were made there it is."""
 
-Reach = tuple[frozenset[Parameter], frozenset[Parameter] | None]
-"""The parameters that a backward gave gradients to, and those of the steps that came next, if any did."""
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """A backward: the parameters that it gave gradients to, and those of the steps that came next, if any did."""
+
+    place: Place
+    given: frozenset[Parameter]
+    stepped: frozenset[Parameter] | None = None
+
 
 _UNDOING = frozenset({"div", "true_divide", "sub", "rsub"})
 """Operations that give a constant of a value and itself."""
@@ -57,7 +64,8 @@ class Taught:
     Where one has `failed`, `aims` are the parameters that it was on its way to. `stale` are the backwards that went
     through what was computed from parameters before these were updated. `terms` has the numbers of the terms of what
     each backward went back from, by the place and in order, that of the backward that `failed` included.
-    `frozen` are the parameters that the program froze and that learnt nothing.
+    `frozen` are the parameters that the program froze and that learnt nothing, `thawed` those that it set free, with
+    the place of that.
     """
 
     lessons: tuple[Lesson, ...]
@@ -71,6 +79,7 @@ class Taught:
     stale: frozenset[Place] = frozenset()
     terms: Mapping[Place, Sequence[frozenset[int]]] = field(default_factory=dict)
     frozen: frozenset[Parameter] = frozenset()
+    thawed: Mapping[Parameter, Place] = field(default_factory=dict)
 
 
 def taught(trace: Trace) -> Taught:
@@ -102,6 +111,7 @@ class _Account:
         self._terms: dict[Place, list[frozenset[int]]] = {}
         self._constant = Counter[Place]()
         self._frozen: set[Parameter] = set()
+        self._thawed: dict[Parameter, Place] = {}
 
     def follow(self, event: object) -> None:
         """Take note of an event, in the order of the trace."""
@@ -121,6 +131,8 @@ class _Account:
                     self._lasting.of(tensor)
             case Flagged(value=False):
                 self._frozen.add(self._names.of(event.tensor))
+            case Flagged():
+                self._thawed[self._names.of(event.tensor)] = _place(event.site)
             case Built() if self._is_undone(event):
                 self._constant[_place(event.site)] += 1
             case Failed(caught=False):
@@ -158,15 +170,15 @@ class _Account:
         if self._stepped:
             self._waiting, self._stepped = len(self._reached), False
         if event.call.accumulates:
-            self._reached.append((frozenset(map(self._names.of, moved)), None))
+            self._reached.append(Reach(place, frozenset(map(self._names.of, moved))))
 
     def _step(self, event: Stepped) -> None:
         number = self._optimizers.setdefault(id(event.optimizer), len(self._optimizers))
         owned = frozenset(map(self._names.of, (*event.parameters, *event.unseen, *event.updated)))
         self._owned[number] = owned
         for index in range(self._waiting, len(self._reached)):
-            parameters, before = self._reached[index]
-            self._reached[index] = (parameters, owned | (before or frozenset()))
+            reach = self._reached[index]
+            self._reached[index] = replace(reach, stepped=owned | (reach.stepped or frozenset()))
         self._stepped = True
         for tensor in dict.fromkeys(event.updated):
             backwards, values = self._places.get(id(tensor), ()), self._values.get(id(tensor), ())
@@ -191,6 +203,7 @@ class _Account:
             frozenset(self._age.stale),
             self._terms,
             frozenset(self._frozen - self._given),
+            self._thawed,
         )
 
 
@@ -276,7 +289,7 @@ def costs(before: Taught, after: Taught, lines: Mapping[int, int], path: str) ->
     """
     found: set[Cost] = set()
     stepped = frozenset[Parameter]().union(*after.owned.values())
-    kept = {_moved(each, lines, path) for each in before.given}
+    kept = {_moved(each, lines, path) for each in before.given} - after.frozen
     if any(each in stepped and each not in after.given for each in kept):
         found.add(Cost.UNTAUGHT)
     if _is_mixed(after) and not _is_mixed(before):
@@ -316,22 +329,61 @@ def is_kept(before: Taught, after: Taught, lines: Mapping[int, int], path: str) 
     )  # How often its loops are run may differ.
 
 
-def still_learns(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
+def still_learns(
+    before: Taught, after: Taught, lines: Mapping[int, int], path: str, *, truncated: bool = False
+) -> bool:
     """True if all parameters that learnt still do, and those that the loss which failed was to train do as well.
 
-    `lines` as in `costs`. That loss is still computed from the same values.
+    `lines` as in `costs`. That loss is still computed from the same values. Where its history is `truncated`, it need
+    not train what only that was computed from.
     """
     if before.failed is None:
-        return {_moved(each, lines, path) for each in before.given} - {None} <= after.given
-    frozen = {_moved(each, lines, path) for each in before.frozen}
-    if frozen and frozen <= after.given:
+        return {_moved(each, lines, path) for each in before.given} - {None} <= after.given | after.frozen
+    frozen, kept = {_moved(each, lines, path) for each in before.frozen}, {*lines.values()}
+    free = {each for each, (file, line) in after.thawed.items() if file != path or line in kept}
+    if frozen and frozen <= after.given - free:
         return False  # All that the program keeps out is let in.
     if after.constant or _has_other_terms(before, after, lines, path) or len(after.lessons) < len(before.lessons):
         return False
-    done = (before.reached[-1][1] if before.reached else None) or frozenset()
-    aims = before.aims - done or before.aims  # What has stepped just now is not what this loss is there for.
-    wanted = [*before.reached, (aims, None)]
+    if _steps_on_others(before, after, lines, path) or _waits_in_vain(after):
+        return False
+    wanted = [*before.reached, *([] if truncated and before.reached else [Reach(before.failed, _aims(before))])]
     return not any(_is_lost(each, after, index, lines, path) for index, each in enumerate(wanted))
+
+
+def _aims(before: Taught) -> frozenset[Parameter]:
+    """The parameters that the loss which failed was to train.
+
+    They are those of the steps that follow the same backward elsewhere in the path; else what has stepped just now is
+    not what this loss is there for.
+    """
+    same = [each.stepped for each in before.reached if each.place == before.failed and each.stepped is not None]
+    if same:
+        return before.aims & same[-1]
+    last = before.reached[-1].stepped if before.reached else None
+    return before.aims - (last or frozenset()) or before.aims
+
+
+def _steps_on_others(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
+    """True if an optimizer no longer steps on the gradients of any backward that it stepped on, which is still run."""
+    for optimizer in before.owned:
+        old = {_moved((*place, 0), lines, path) for place in _backwards(before, optimizer)}
+        now, run = _backwards(after, optimizer), {each.place for each in after.reached}
+        kept = {place[:2] for place in old if place is not None}
+        if kept and kept <= run and not kept & now:
+            return True
+    return False
+
+
+def _backwards(taught: Taught, optimizer: int) -> set[Place]:
+    """The backwards of which the gradients came to the steps of an optimizer."""
+    return {place for each in taught.lessons if each.optimizer == optimizer for place in each.backwards}
+
+
+def _waits_in_vain(after: Taught) -> bool:
+    """True if no step of a path that ran to its end found any of the gradients of its parameters."""
+    owned = frozenset[Parameter]().union(*after.owned.values())
+    return after.failed is None and not after.lessons and not owned.isdisjoint(after.given)
 
 
 def _has_other_terms(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
@@ -348,11 +400,13 @@ def _is_lost(wanted: Reach, after: Taught, index: int, lines: Mapping[int, int],
     """True if a backward no longer comes to a parameter that the next steps update, as it did or was to do."""
     if not after.reached:
         return False
-    given, stepped = after.reached[min(index, len(after.reached) - 1)]
+    reach = after.reached[min(index, len(after.reached) - 1)]
+    given, stepped = reach.given, reach.stepped
     kept = {*lines.values()}
     if any(file == path and line not in kept for file, line, _ in given):
         return False  # What the fix makes a leaf stands for another one.
-    gone = {_moved(each, lines, path) for each in wanted[0] if wanted[1] is None or each in wanted[1]} - given
+    meant = wanted.given if wanted.stepped is None else wanted.given & wanted.stepped
+    gone = {_moved(each, lines, path) for each in meant} - given
     lost = {each for each in gone if each is not None and (stepped is None or each in stepped)}
     return not lost <= (_taught_elsewhere(after, given & stepped) if stepped is not None else frozenset())
 
@@ -365,7 +419,7 @@ def _taught_elsewhere(after: Taught, given: frozenset[Parameter]) -> frozenset[P
     if not given:
         return frozenset()
     mine = frozenset[Parameter]().union(*(owned for owned in after.owned.values() if not owned.isdisjoint(given)))
-    reached = frozenset[Parameter]().union(*(each for each, _ in after.reached))
+    reached = frozenset[Parameter]().union(*(each.given for each in after.reached))
     return (reached & frozenset[Parameter]().union(*after.owned.values())) - mine
 
 

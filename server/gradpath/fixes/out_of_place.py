@@ -72,7 +72,7 @@ def counterparts(
     if made is not None:
         first = node.args[0] if isinstance(node, ast.Call) and node.args else None
         yield from _without_flag(
-            source, made, Safety.UNSAFE if _is_read_again(trace, statement, _text(first)) else safety
+            source, made, Safety.UNSAFE if is_read_again(trace, statement, _text(first)) else safety
         )
         return
     owner = _owner(trace, site, node)
@@ -154,7 +154,7 @@ def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stm
         first = call.args[0] if call.args else None
         assigned = _assigned(document, call, statement, first)
         if edit is not None and assigned is not None:
-            if not is_alone(statement, call) and _is_read_again(trace, statement, _text(first)):
+            if not is_alone(statement, call) and is_read_again(trace, statement, _text(first)):
                 safety = Safety.UNSAFE
             yield Fix.by(Repair(Way.NOT_IN_PLACE), safety, (*assigned, edit))
         return
@@ -171,7 +171,7 @@ def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stm
         return
     end = document.range_of(call.func).end
     drop = Edit(document.path, Range(Position(end.line, end.column - 1), end), "")
-    if not any(each is call for each in _chain(statement)) and _is_read_again(trace, statement, _text(receiver)):
+    if not any(each is call for each in _chain(statement)) and is_read_again(trace, statement, _text(receiver)):
         safety = Safety.UNSAFE
     yield Fix.by(Repair(Way.NEW_TENSOR_BY, (name[:-1],)), safety, (*assigned, drop))
 
@@ -289,7 +289,7 @@ def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
                 statement = running.get(event.site.caller)
                 raises = here or written.creation is Creation.MULTIPLE  # What waits has not seen the write then.
                 if is_attribute or (
-                    statement is not None and (not raises or _is_read_again(trace, statement, event.name))
+                    statement is not None and (not raises or is_read_again(trace, statement, event.name))
                 ):
                     return True
     return False
@@ -304,7 +304,7 @@ def _is_sibling(tensor: Tensor, written: Tensor) -> bool:
     return same and tensor.creation is written.creation is Creation.MULTIPLE
 
 
-def _is_read_again(trace: Trace, statement: ast.stmt, text: str) -> bool:
+def is_read_again(trace: Trace, statement: ast.stmt, text: str) -> bool:
     """True if the function reads a variable again before it is bound again, as far as the syntax tells."""
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     if not text or any(ast.unparse(target) == text for target in targets):

@@ -81,11 +81,18 @@ def _uses_without_graph(failure: Failed, wanted: Tensor) -> list[Site]:
 
 
 def thawed(
-    trace: Trace, source: Source, near: Site, part: Tensor | None = None, kept: Sequence[Kept] = ()
+    trace: Trace,
+    source: Source,
+    near: Site,
+    part: Tensor | None = None,
+    kept: Sequence[Kept] = (),
+    *,
+    sure: bool = True,
 ) -> Iterator[Fix]:
     """`model.requires_grad_()` before the optimizer that is given frozen parameters.
 
-    Or that of the layer with `part` alone, which the running bodies `kept`.
+    Or that of the layer with `part` alone, which the running bodies `kept`; unless it is `sure` that this is what is
+    to be trained, a person decides.
     """
     for frame in near.frames():
         document = source.document(frame)
@@ -97,7 +104,7 @@ def thawed(
                 edit = edits.insert_before(document, statement, *(f"{name}.requires_grad_()" for name in names))
                 if edit is not None and any(names):
                     repair = Repair(Way.TRAIN, (names[0],), text=f"{names[0]}.requires_grad_()")
-                    yield Fix.by(repair, Safety.SAFE, (edit,))
+                    yield Fix.by(repair, Safety.SAFE if sure else Safety.UNSAFE, (edit,), eligible=sure)
                 return
 
 
@@ -116,14 +123,20 @@ def _is_listed(made: ast.Assign) -> bool:
     return isinstance(made.value, ast.Call) and isinstance(next(iter(made.value.args), None), ast.List)
 
 
-def put_in(root: Tensor) -> Tensor | None:
-    """The last parameter before the loss, if it is frozen, and other statements made the rest of the frozen model."""
+def put_in(root: Tensor) -> tuple[Tensor | None, bool]:
+    """The last parameter before the loss, if it is frozen, and other statements made the rest of the frozen model.
+
+    With True if calls made all of that, so that this layer alone was put in here.
+    """
     frozen = [each for each in root.ancestors() if each.is_parameter and not each.requires_grad]
     last = frozen[0].origin if frozen else None
-    frames = [frame for each in frozen if isinstance(each.origin, Site) for frame in each.origin.frames()]
-    if not isinstance(last, Site) or all(each.caller is not last.caller or each.node is last.node for each in frames):
-        return None
-    return frozen[0]
+    made = [each.origin for each in frozen if isinstance(each.origin, Site)]
+    if not isinstance(last, Site):
+        return None, False
+    beside = [any(f.caller is last.caller and f.node is not last.node for f in each.frames()) for each in made]
+    if not any(beside):
+        return None, False
+    return frozen[0], all(each.node is last.node or each.caller is not last.caller for each in made)
 
 
 def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:

@@ -147,11 +147,11 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
 
 def _fixes(trace: Trace, source: Source, cause: cuts.Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:
     """The fixes for the nearest cut, and for others upstream of it, each once."""
-    thawed, part = list(requirement.thawed_again(trace, source, failure, root)), requirement.put_in(root)
-    parts = requirement.thawed(trace, source, failure.site, part, failure.kept) if part is not None else iter(())
+    thawed, (part, sure) = list(requirement.thawed_again(trace, source, failure, root)), requirement.put_in(root)
+    layer = requirement.thawed(trace, source, failure.site, part, failure.kept, sure=sure)
     others = [each for each in cuts.other_causes(root, cause) if each.how not in ("no_grad", "inference_mode")]
     found = thawed or [
-        *(parts if cause.how == "frozen" else ()),
+        *(layer if cause.how == "frozen" and part is not None else ()),
         *cut_fixes.undo(trace, source, cause, failure.site),
         *(on_tensors.on_tensors(trace, source, cause) if cause.how == "plain" else ()),
         *requirement.recomputed(trace, source, cause, failure, root),

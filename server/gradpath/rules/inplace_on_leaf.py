@@ -13,11 +13,10 @@ from gradpath.findings.stories import failures, said
 from gradpath.findings.syntax import ancestry, block_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import moved_after
-from gradpath.fixes.out_of_place import augmented, counterparts, write_text, written_name
-from gradpath.interpreter.trace import Bound, Failed, Flagged, Site, Trace
+from gradpath.fixes.out_of_place import augmented, counterparts, is_read_again, write_text, written_name
+from gradpath.interpreter.trace import Failed, Flagged, Site, Trace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.source.document import Document
-from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import replace
 
 KINDS = (FaultKind.LEAF_INPLACE, FaultKind.VIEW_OF_LEAF)
@@ -45,9 +44,9 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     elif isinstance(leaf.origin, Site) and leaf.origin.node is not site.node:
         steps.append(Step(leaf.origin, f"makes {kind}"))
     steps.append(Step(site, "writes into it, which PyTorch refuses to record"))
-    fixes = source.proposed(_fixes(trace, source, site, leaf))
+    fixes = source.proposed(_fixes(trace, source, site, leaf, recorded=_is_recorded(error)))
     statement = statement_of(trace, site.node)
-    recorded = statement is not None and _has_graph(trace, statement)
+    recorded = statement is not None and _is_recorded(error)
     others: list[Advice] = []
     if recorded and leaf.is_parameter:
         handed = "to train what the value was computed from, hand it to the module: `torch.func.functional_call`"
@@ -71,14 +70,15 @@ def _why(fix: Fix) -> str:
     return f"{fix.said}, because an update is no part of what is differentiated"
 
 
-def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[Fix]:
+def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor, *, recorded: bool) -> Iterator[Fix]:
     statement = statement_of(trace, site.node)
     document = source.document(site)
     if statement is not None:
         into = list(_into_the_dict(trace, document, statement))
-        if _has_graph(trace, statement):
+        goes_on = recorded and (not leaf.is_parameter or _is_variable(trace, statement))
+        if recorded:
             yield from into  # The update itself is differentiated, like that of fast weights.
-        if _has_graph(trace, statement) and not leaf.is_parameter:
+        if goes_on:
             yield from _out_of_place(trace, source, site, leaf)
             return
         torch = edits.torch_in(document)
@@ -86,7 +86,7 @@ def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Iterator[F
         if edit is not None and torch is not None:
             yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,))
             yield from _put_off(trace, document, statement, torch)
-        if not _has_graph(trace, statement):
+        if not recorded:
             yield from into
     if not leaf.is_parameter:
         yield from _out_of_place(trace, source, site, leaf)
@@ -98,33 +98,18 @@ def _out_of_place(trace: Trace, source: Source, site: Site, leaf: Tensor) -> Ite
             yield Fix.by(fix.repairs, Safety.UNSAFE, fix.edits)
 
 
-def _has_graph(trace: Trace, statement: ast.stmt) -> bool:
-    """True if something that a statement adds, or copies into a tensor, has a graph."""
+def _is_variable(trace: Trace, statement: ast.stmt) -> bool:
+    """True if a statement writes into what a variable names, which is read further down."""
     match statement:
-        case ast.AugAssign(value=value) | ast.Expr(value=ast.Call(func=ast.Attribute(attr="copy_"), args=[value])):
-            read = _names_with_graph(value)
-        case _:
-            read = set()
-    last = {event.name: event.tensor for event in trace.of(Bound) if event.name in read}
-    return any(each is not None and each.node is not None for each in last.values())
-
-
-def _names_with_graph(node: ast.AST) -> set[str]:
-    """The names that an expression reads, except those whose plain value or gradient it takes."""
-    around = [each for each in (*contents(node).attributes, *contents(node).calls) if _is_plain(each)]
-    plain = {name for each in around for name in contents(each).names}
-    return {each.id for each in contents(node).names if each not in plain}
-
-
-def _is_plain(node: ast.AST) -> bool:
-    """True for an expression that has no graph: the plain value, or the gradient, of what it reads."""
-    match node:
-        case ast.Attribute(attr="data" | "grad") | ast.Call(func=ast.Name(id="float")):
-            return True
-        case ast.Call(func=ast.Attribute(attr="item" | "detach" | "tolist" | "numpy")):
-            return True
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return is_read_again(trace, statement, name)
         case _:
             return False
+
+
+def _is_recorded(error: AutogradError) -> bool:
+    """True if something that was to be written into the leaf has a graph."""
+    return any(each is not error.tensor and each.node is not None for each in error.inputs)
 
 
 def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) -> Iterator[Fix]:

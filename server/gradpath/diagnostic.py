@@ -126,6 +126,21 @@ class Fix:
         done = (repairs,) if isinstance(repairs, Repair) else repairs
         return cls(title_of(done), safety, edits, rewrite=rewrite, eligible=eligible, repairs=done)
 
+    @classmethod
+    def of(
+        cls,
+        repairs: Repair | tuple[Repair, ...],
+        safety: Safety,
+        *edits: Edit | Sequence[Edit] | None,
+        eligible: bool = True,
+        rewrite: bool = False,
+    ) -> tuple[Fix, ...]:
+        """The fix that makes these repairs; none where one of its edits cannot be made."""
+        if None in edits:
+            return ()
+        every = tuple(each for one in edits if one is not None for each in ((one,) if isinstance(one, Edit) else one))
+        return (cls.by(repairs, safety, every, eligible=eligible, rewrite=rewrite),)
+
     @property
     def said(self) -> str:
         """The title in the middle of a sentence."""

@@ -57,9 +57,8 @@ LONGEST = 72
 class Way(Enum):
     """How a transformation is carried out, and the words for it.
 
-    In the words `{what}` are the subjects, `{pairs}` the subjects each with its line, `{text}` the code to be written,
-    `{stated}` the same after a colon, if there is any; `{on}`, `{lines}` and `{line}` are the lines one by one, as a
-    stretch, and the first of them, and `{near}` is the other line that counts.
+    In the words `{what}` are the subjects, `{text}` the code to be written, `{stated}` the same after a colon, if there
+    is any; `{on}` and `{lines}` are the lines one by one and as a stretch, and `{near}` is the other line that counts.
     """
 
     DETACH_ON = _T.DETACH, "Detach {what} on {on}"
@@ -68,7 +67,6 @@ class Way(Enum):
     DETACH_RESULT = _T.DETACH, "Detach what {what} gives"
     DETACH_TARGET = _T.DETACH, "Detach the target"
     DETACH_WEIGHT = _T.DETACH, "Detach the weight"
-    ASSIGN_VALUES = _T.DETACH, "Keep the value alone in {pairs}: `.detach()`"
     STORE_VALUE = _T.DETACH, "Keep the value alone: `{text}` on {lines}"
     KEEP_NUMBER = _T.DETACH, "Keep the number with `.item()`"
     KEEP_VALUE = _T.DETACH, "Keep the value with `.detach()`"
@@ -250,7 +248,6 @@ def _said(repair: Repair) -> str:
     stretch = (*lines[:1], *lines[-1:]) if lines[:1] != lines[-1:] else lines[:1]
     return repair.way.words.format(
         what=" and ".join(f"`{each}`" for each in repair.subjects),
-        pairs=" and ".join(f"`{name}` on line {line}" for name, line in zip(repair.subjects, lines, strict=False)),
         text=repair.text,
         stated=f": `{repair.text}`" if 0 < len(repair.text) <= LONGEST else "",
         on=f"{several} {' and '.join(map(str, lines))}",

@@ -13,7 +13,6 @@ from gradpath.findings.syntax import Definition, function_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Site
 from gradpath.repairs import Repair, Way
-from gradpath.source.document import Document
 from gradpath.source.nodes import last_name
 
 _MEMORIES = ("lru_cache", "cache", "cached_property")
@@ -31,16 +30,15 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
             continue
         if any(_is_made_in(case, leaf, function) for leaf in leaves([case.first])):
             return  # Each call would begin with new parameters.
-        text = edits.flat(document, memory)
         if _name(memory) == "cached_property":
-            edit: Edit | None = edits.replace(document, memory, "property")
+            edit = edits.replace(document, memory, "property")
             repair = Repair(Way.EACH_TIME, (function.name,), (memory.lineno,), "@property")
         else:
-            edit = _without(document, function, memory)
-            repair = Repair(Way.EACH_CALL, (function.name,), (memory.lineno,), f"@{text}")
-        if edit is not None:
-            drawn = any(is_drawn(node.name) for node in reach([case.first]))
-            yield Fix.by(repair, Safety.UNSAFE if drawn else Safety.SAFE, (edit,))
+            lines = Range(Position(memory.lineno, 1), Position((memory.end_lineno or memory.lineno) + 1, 1))
+            edit = Edit(document.path, lines, "")
+            repair = Repair(Way.EACH_CALL, (function.name,), (memory.lineno,), f"@{edits.flat(document, memory)}")
+        drawn = any(is_drawn(node.name) for node in reach([case.first]))
+        yield from Fix.of(repair, Safety.UNSAFE if drawn else Safety.SAFE, edit)
         return
 
 
@@ -58,12 +56,3 @@ def _memory(function: Definition) -> ast.expr | None:
 def _name(decorator: ast.expr) -> str:
     named = decorator.func if isinstance(decorator, ast.Call) else decorator
     return last_name(named)
-
-
-def _without(document: Document, function: Definition, decorator: ast.expr) -> Edit | None:
-    """The lines of a decorator deleted."""
-    others = [each.lineno for each in function.decorator_list if each is not decorator]
-    last = decorator.end_lineno or decorator.lineno
-    if document.line(decorator.lineno).strip()[:1] != "@" or min([*others, function.lineno]) <= last:
-        return None
-    return Edit(document.path, Range(Position(decorator.lineno, 1), Position(last + 1, 1)), "")

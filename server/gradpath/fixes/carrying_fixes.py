@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.carrying import Case
 from gradpath.findings.graphs import is_freed, is_from_outside
-from gradpath.findings.stories import same_activation, short_operation, stepped_since, trains_nothing
+from gradpath.findings.stories import stepped_since, trains_nothing
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.findings.trained import trained_next, trains_nothing_upstream
 from gradpath.fixes import edits
@@ -22,9 +22,6 @@ from gradpath.interpreter.trace import Cleared, Stepped
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.support.fast_dataclasses import replace
-
-_PARTS = frozenset({"index", "select", "slice", "narrow", "unbind", "split", "take", "squeeze"})
-"""Operations that give a part of a tensor."""
 
 
 def fixes_for(case: Case) -> Iterator[Fix]:
@@ -56,7 +53,7 @@ def _of_one_graph(case: Case) -> Iterator[Fix]:
     entrance = list(detached_where_read(case.crossing))
     if trains_nothing(case.trace, case.first, case.earlier):
         yield from entrance
-    one_by_one = not _steps(case) and (_only_asks(case) or _is_touched(case) or _is_row(case))
+    one_by_one = not _steps(case) and (_only_asks(case) or _is_touched(case))
     if one_by_one:
         yield from retaining(case)
     border = is_border(case)
@@ -78,7 +75,7 @@ def _one_call(case: Case) -> Iterator[Fix]:
     """`for loss in losses: loss.backward()` becomes `sum(losses).backward()`; what else the loop does stays in it."""
     loop = case.loop
     call = call_of(case.trace, case.again.node)
-    if not isinstance(loop, ast.For) or call is None or loop.orelse or call.args or call.keywords:
+    if not isinstance(loop, ast.For) or call is None:
         return
     own = next((each for each in loop.body if isinstance(each, ast.Expr) and each.value is call), None)
     document = case.source.document(case.again)
@@ -92,9 +89,9 @@ def _one_call(case: Case) -> Iterator[Fix]:
         return
     inside = [event for event in case.trace.of(Cleared) if any(number == case.number for number, _ in event.site.loops)]
     new, gone = edits.insert_before(document, loop, text), edits.delete_statement(document, own)
-    if not inside and new is not None and gone is not None:
+    if not inside:
         repair = Repair(Way.SUM_BEFORE_LOOP, text=text)
-        yield Fix.by(repair, Safety.SAFE, (new, gone), rewrite=True)
+        yield from Fix.of(repair, Safety.SAFE, new, gone, rewrite=True)
 
 
 def _gone_through(document: Document, loop: ast.For, call: ast.Call) -> str | None:
@@ -107,14 +104,12 @@ def _gone_through(document: Document, loop: ast.For, call: ast.Call) -> str | No
     match loop.target, loop.iter:
         case ast.Name(id=target), every if target == loss:
             return edits.flat(document, every)
-        case ast.Tuple(elts=[_, ast.Name(id=target)]), ast.Call(func=ast.Name(id="enumerate"), args=[every]):
-            return edits.flat(document, every) if target == loss else None
         case ast.Tuple(elts=[_, ast.Name(id=target)]), ast.Call(func=ast.Attribute(attr="items", value=owner)):
             return f"{edits.flat(document, owner)}.values()" if target == loss else None
         case ast.Tuple(elts=targets), ast.Call(func=ast.Name(id="zip"), args=given, keywords=[]):
             pairs = zip(targets, given, strict=False)
             found = [arg for each, arg in pairs if isinstance(each, ast.Name) and each.id == loss]
-            return edits.flat(document, found[0]) if len(found) == 1 and len(targets) == len(given) else None
+            return edits.flat(document, found[0]) if found else None
         case _:
             return None
 
@@ -132,48 +127,31 @@ def _steps(case: Case) -> bool:
     return any(number == case.number for event in case.trace.of(Stepped) for number, _ in event.site.loops)
 
 
-def _is_row(case: Case) -> bool:
-    """True if the call goes back from a part of what was computed before the loop: `y[i].backward()`."""
-    return any(
-        root.node is not None and short_operation(root.node.name) in _PARTS and case.first in root.node.edges
-        for root in case.roots
-    )
-
-
 def _added_up(case: Case) -> Iterator[Fix]:
     """`loss.backward()` in the loop becomes `total_loss = total_loss + loss`, and one backward follows the loop."""
-    statement = statement_of(case.trace, case.again.node)
-    call = call_of(case.trace, case.again.node)
-    loop = case.loop
-    if not same_activation(case.again, case.before) or call is None or call.args or call.keywords:
-        return
-    if not isinstance(loop, (ast.For, ast.AsyncFor, ast.While)) or loop.orelse:
-        return
-    if not isinstance(statement, ast.Expr) or not any(each is statement for each in loop.body):
-        return
-    if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, (*edits.ATOMS, ast.BinOp)):
-        return
-    if any(isinstance(each, (ast.Return, ast.Yield, ast.YieldFrom)) for each in ast.walk(loop)):
-        return
-    document = _document(case)
+    statement, loop, document = statement_of(case.trace, case.again.node), case.loop, _document(case)
+    match loop, statement:
+        case (
+            ast.For() | ast.AsyncFor() | ast.While(),
+            ast.Expr(value=ast.Call(func=ast.Attribute(value=loss), args=[], keywords=[])),
+        ):
+            pass
+        case _:
+            return
     name = next(each for each in ("total_loss", "summed_loss", "loss_of_all") if each not in document.text)
     start = edits.insert_before(document, loop, f"{name} = 0")
-    text = f"{name} = {name} + {edits.flat(document, call.func.value)}"
+    text = f"{name} = {name} + {edits.flat(document, loss)}"
     end = edits.insert_below(document, loop, f"{name}.backward()")
-    if start is not None and end is not None and edits.stands_alone(document, statement):
-        repair = Repair(Way.SUM_AFTER_LOOP, lines=(loop.lineno,))
-        changes = (start, edits.replace(document, statement, text), end)
-        yield Fix.by(repair, Safety.SAFE, changes, rewrite=True)
+    repair = Repair(Way.SUM_AFTER_LOOP, lines=(loop.lineno,))
+    yield from Fix.of(repair, Safety.SAFE, start, edits.replace(document, statement, text), end, rewrite=True)
 
 
 def retaining(case: Case) -> Iterator[Fix]:
     """`retain_graph=True`, preferred where the graph was built before the loop, so that it does not grow."""
     call = call_of(case.trace, case.again.node)
     edit = None if call is None else edits.add_keyword(_document(case), call, "retain_graph", "True")
-    if edit is not None and call is not None:
-        repair = Repair(Way.RETAIN_IN_LOOP, lines=(case.again.line,))
-        is_one = case.from_outside or is_from_outside(case.node, case.again, case.number)
-        yield Fix.by(repair, Safety.SAFE, (edit,), eligible=is_one)
+    is_one = case.from_outside or is_from_outside(case.node, case.again, case.number)
+    yield from Fix.of(Repair(Way.RETAIN_IN_LOOP, lines=(case.again.line,)), Safety.SAFE, edit, eligible=is_one)
 
 
 def _only_asks(case: Case) -> bool:

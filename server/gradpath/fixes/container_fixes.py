@@ -36,9 +36,8 @@ def started_anew(case: Case) -> Iterator[Fix]:
                 if read_elsewhere(case.trace, [statement], case.loop):
                     return
                 moved = into_block(case.trace, case.source.document(case.again), [statement], case.loop, case.loop.body)
-                if moved is not None:
-                    repair = Repair(Way.START_IN_LOOP, (name,), (statement.lineno,))
-                    yield Fix.by(repair, Safety.SAFE, moved, rewrite=True)
+                repair = Repair(Way.START_IN_LOOP, (name,), (statement.lineno,))
+                yield from Fix.of(repair, Safety.SAFE, moved, rewrite=True)
                 return
 
 
@@ -49,8 +48,6 @@ def emptied(case: Case) -> Iterator[Fix]:
         return
     document, last = case.source.document(case.again), statement_of(case.trace, case.again.node)
     name = edits.flat(document, container[1])
-    if not all(part.isidentifier() for part in name.split(".")) or case.loop.body[0].lineno == case.loop.lineno:
-        return
     safety = Safety.SAFE if holds_terms(case) else Safety.UNSAFE
     here = function_of(case.trace, case.loop) is function_of(case.trace, case.again.node)
     if not here and _is_window(case, name.rpartition(".")[2]):
@@ -61,8 +58,7 @@ def emptied(case: Case) -> Iterator[Fix]:
         (start, Repair(Way.EMPTY_AT_START, (name,))),
         (end, Repair(Way.EMPTY_AFTER, (name,), (case.again.line,))),
     ):
-        if edit is not None:
-            yield Fix.by(repair, safety, (edit,))
+        yield from Fix.of(repair, safety, edit)
 
 
 def _is_window(case: Case, name: str) -> bool:
@@ -90,10 +86,10 @@ def forgotten(case: Case) -> Iterator[Fix]:
         for value, emptying in _EMPTYING:
             lines = list(dict.fromkeys(emptying.format(each.text, each.text.partition("[")[0]) for each in found))
             edit = edits.insert_after(case.source.document(frame), statement, *lines)
-            if edit is not None and all(_begins(case, each.text, value) for each in found):
+            if all(_begins(case, each.text, value) for each in found):
                 names, text = tuple(each.text for each in found), lines[0] if len(lines) == 1 else ""
                 repair = Repair(Way.FORGET_AFTER, names, (statement.end_lineno or statement.lineno,), text)
-                yield Fix.by(repair, Safety.SAFE, (edit,))
+                yield from Fix.of(repair, Safety.SAFE, edit)
         return
 
 

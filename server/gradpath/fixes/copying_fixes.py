@@ -23,13 +23,12 @@ def saved_copies(trace: Trace, source: Source, found: Overwriting) -> Iterator[F
         return
     for site, node in _places(trace, source, found):
         statement = statement_of(trace, node)
-        alone = isinstance(statement, ast.Expr) and statement.value is node
         several = (
             isinstance(statement, ast.Assign)
             and statement.value is node
             and isinstance(statement.targets[0], ast.Tuple)
         )
-        if node is found.site.node or alone or several or _is_picked_from(trace, node):
+        if several or _is_picked_from(trace, node):
             continue
         text = edits.followed(source.text(site, node), node, ".clone()")
         repair = Repair(Way.SAVE_COPY, lines=(node.lineno,), text=text if len(text) <= 40 else "")

@@ -61,8 +61,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
 def _passing(source: Source, site: Site, repair: Repair, name: str, value: str, *, safe: bool = True) -> Iterator[Fix]:
     """A keyword argument with which a call keeps the graph."""
     edit = edits.add_keyword(source.document(site), site.node, name, value) if isinstance(site.node, ast.Call) else None
-    if edit is not None:
-        yield Fix.by(repair, Safety.SAFE if safe else Safety.UNSAFE, (edit,))
+    yield from Fix.of(repair, Safety.SAFE if safe else Safety.UNSAFE, edit)
 
 
 def _is_taken(cause: Cause, node: ast.AST) -> bool:
@@ -77,7 +76,7 @@ def _is_taken(cause: Cause, node: ast.AST) -> bool:
 def _dropped(trace: Trace, source: Source, cause: Cause, site: Site) -> Iterator[Fix]:
     """`.detach()`, `.data` or a cast goes; the value is named where the line has several such cuts."""
     node = site.node
-    written = Rewriting(trace, source.document(site), "stack")
+    written = Rewriting(trace, source.document(site))
     read = node.func if isinstance(node, ast.Call) else node
     if not isinstance(read, ast.Attribute) or not written.takes_from(node):
         return
@@ -148,17 +147,13 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
     document = source.document(switch.site)
     text = source.short(switch.site)
     line = switch.site.line
-    if switch.block is not None and len(switch.block.items) == 1:
+    if switch.block is not None:
         edit = edits.unwrap_block(document, switch.block)
-        if edit is not None:
-            repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"with {text}:")
-            yield Fix.by(repair, Safety.SAFE, (edit,))
+        repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"with {text}:")
+        yield from Fix.of(repair, Safety.SAFE, edit)
     elif switch.decorated is not None:
-        whole = document.line(line).strip()
-        if whole.startswith("@") and getattr(switch.site.node, "end_lineno", line) == line:
-            edit = Edit(document.path, Range(Position(line, 1), Position(line + 1, 1)), "")
-            repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"@{text}")
-            yield Fix.by(repair, Safety.SAFE, (edit,))
+        edit = Edit(document.path, Range(Position(line, 1), Position(line + 1, 1)), "")
+        yield Fix.by(Repair(Way.WITHOUT_MODE, lines=(line,), text=f"@{text}"), Safety.SAFE, (edit,))
     elif switch.lasting:
         yield from _decorated(trace, source, switch)
 
@@ -180,8 +175,7 @@ def _recorded(trace: Trace, source: Source, cause: Cause, near: Site, switch: Sw
         return
     if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)):
         edit = edits.wrap(document, statement, f"with {torch}.enable_grad():")
-        if edit is not None:
-            yield Fix.by(Repair(Way.RECORD, lines=(place.line,)), Safety.SAFE, (edit,))
+        yield from Fix.of(Repair(Way.RECORD, lines=(place.line,)), Safety.SAFE, edit)
 
 
 def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
@@ -197,14 +191,13 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
         return
     if function is None:
         off = removed(trace, document, statement)
-        if off is not None:
-            repair = Repair(Way.DELETE_MODE, lines=(switch.site.line,), text=edits.flat(document, statement))
-            yield Fix.by(repair, Safety.SAFE, (off,))
+        repair = Repair(Way.DELETE_MODE, lines=(switch.site.line,), text=edits.flat(document, statement))
+        yield from Fix.of(repair, Safety.SAFE, off)
         return
     gone = edits.delete_statement(document, statement) if len(function.body) > 1 else None
     new = edits.insert_before(document, function, f"@{torch}.no_grad()")
-    if gone is not None and new is not None and any(each is statement for each in function.body):
-        yield Fix.by(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, (new, gone))
+    if any(each is statement for each in function.body):
+        yield from Fix.of(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, new, gone)
 
 
 def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:

@@ -83,12 +83,7 @@ def _detached_after(
     if edit is not None:
         yield _fix(Way.DETACH_AFTER, names, [statement.end_lineno or statement.lineno], text, [edit])
     first = crossing.loop.body[0] if crossing.loop is not None else None
-    if (
-        first is not None
-        and crossing.loop is not None
-        and first.lineno > crossing.loop.lineno
-        and _runs_loop(crossing, frame)
-    ):
+    if first is not None and _runs_loop(crossing, frame):
         edit = edits.insert_before(document, first, *lines) if lines else None
         if edit is not None:
             yield _fix(Way.DETACH_BEFORE, names, [first.lineno], text, [edit])
@@ -166,22 +161,12 @@ def _where_kept(crossing: Crossing) -> Iterator[Fix]:
     """`self.last = out.detach()`, `memory.append(x.detach())`: what is for later keeps the value alone."""
     places = [_keeping(crossing, edge) for edge in crossing.entered]
     found = {id(each[1]): each for each in places if each is not None}
-    if not 0 < len(found) <= MOST or None in places:
-        return
-    changes: list[Edit] = []
-    names: list[str] = []
-    texts: list[str] = []
-    for site, value, target in found.values():
+    for site, value, target in found.values() if len(found) == 1 and None not in places else ():
         document = crossing.source.document(site)
-        changes += edits.append(document, value, ".detach()")
-        names.append(target or edits.flat(document, value))
         kept = edits.followed(edits.flat(document, value), value, ".detach()")
-        texts.append(f"{target} = {kept}" if target else kept)
-    lines = [value.lineno for _, value, _ in found.values()]
-    if len(found) == 1:
-        yield _fix(Way.STORE_VALUE, names, lines, texts[0], changes)
-    elif len(set(names)) == len(names):
-        yield _fix(Way.ASSIGN_VALUES, names, lines, "", changes)
+        text = f"{target} = {kept}" if target else kept
+        name = target or edits.flat(document, value)
+        yield _fix(Way.STORE_VALUE, [name], [value.lineno], text, edits.append(document, value, ".detach()"))
 
 
 def _keeping(crossing: Crossing, node: Node) -> tuple[Site, ast.expr, str] | None:
@@ -331,15 +316,8 @@ def detached(form: Form, text: str, taken: set[str]) -> str | None:
         fields = [(name, detached(part, f"{text}.{name}", taken)) for name, part in form.parts]
         changes = ", ".join(f"{name}={value}" for name, value in fields)
         return f"{text}._replace({changes})" if all(value for _, value in fields) else None
-    if not form.parts or form.open:
+    if not form.parts or form.open or len({_shape(part) for _, part in form.parts}) > 1:
         return None
-    if len({_shape(part) for _, part in form.parts}) > 1:
-        if form.kind == "dict" or len(form.parts) > MOST:
-            return None
-        items = [detached(part, f"{text}[{name}]", taken) for name, part in form.parts]
-        joined = ", ".join(item for item in items if item)
-        several = f"[{joined}]" if form.kind == "list" else f"({joined}{',' if len(items) == 1 else ''})"
-        return several if all(items) else None
     first = form.parts[0][1]
     choice = ("state", "each") if first.kind in ("tensor", "detachable") else ("states", "group")
     name = next((each for each in choice if each not in taken), "item")
@@ -357,8 +335,6 @@ def detached(form: Form, text: str, taken: set[str]) -> str | None:
 
 def _shape(form: Form) -> object:
     """What two forms have in common that one expression can detach."""
-    if form.kind in ("tuple", "list") and len({_shape(part) for _, part in form.parts}) > 1:
-        return form.kind, tuple(_shape(part) for _, part in form.parts)
     return form.kind, tuple({_shape(part) for _, part in form.parts}) if form.kind != "record" else form.parts[0][0]
 
 

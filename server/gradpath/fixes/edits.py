@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Sequence
 
 from gradpath.diagnostic import Edit, Position, Range
 from gradpath.source.document import Document
@@ -207,6 +208,17 @@ def lines_to_move(document: Document, statement: ast.stmt) -> list[str] | None:
     indent = document.line(statement.lineno)[: document.range_of(statement).start.column - 1]
     last = statement.end_lineno or statement.lineno
     return [document.line(number).removeprefix(indent) for number in range(statement.lineno, last + 1)]
+
+
+def relocated(
+    document: Document, statements: Sequence[ast.stmt], insert: Callable[..., Edit | None]
+) -> tuple[Edit, ...] | None:
+    """Statements go from where they stand, and `insert` makes the edit that writes their lines elsewhere."""
+    gone = [delete_statement(document, each) for each in statements]
+    texts = [lines_to_move(document, each) for each in statements]
+    new = None if None in texts else insert(*(line for text in texts for line in text or ()))
+    made = tuple(each for each in (*gone, new) if each is not None)
+    return made if len(made) == len(gone) + 1 else None
 
 
 def wrap(document: Document, statement: ast.stmt, header: str) -> Edit | None:

@@ -50,26 +50,23 @@ def _moved(
         for method in owner.body
         if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and _reads(method, name)
     ]
-    if len(readers) != 1 or readers[0] is function or not readers[0].args.args:
+    document = source.document(frame)
+    if len(readers) != 1 or _is_used_outside(document, owner, name):
         return
     reader = readers[0]
-    document = source.document(frame)
-    if _is_used_outside(document, owner, name):
-        return
     begin, reading = first_line(reader.body), _reading_in_loop(reader, name)
     gone, lines = removed(trace, document, statement), edits.lines_to_move(document, statement)
-    if gone is None or lines is None or reader.args.args[0].arg != own or begin.lineno == reader.lineno:
+    if lines is None:
         return
     places = [begin] if function.name == "__init__" else []
     for place in [*places, *(each for each in [reading] if each is not None and each is not begin)]:
         new = edits.insert_before(document, place, *lines)
-        if new is not None:
-            near = None if place is begin else place.lineno
-            way = Way.MOVE_TO_READER if near is None else Way.MOVE_TO_READING
-            repair = Repair(way, (f"{own}.{name}",), (statement.lineno,), reader.name, near)
-            # Several steps have used what was computed once: they would now use what the parameters have become.
-            safety = Safety.UNSAFE if len(trace.of(Stepped)) > 1 else Safety.SAFE
-            yield Fix.by(repair, safety, (gone, new), rewrite=True)
+        near = None if place is begin else place.lineno
+        way = Way.MOVE_TO_READER if near is None else Way.MOVE_TO_READING
+        repair = Repair(way, (f"{own}.{name}",), (statement.lineno,), reader.name, near)
+        # Several steps have used what was computed once: they would now use what the parameters have become.
+        safety = Safety.UNSAFE if len(trace.of(Stepped)) > 1 else Safety.SAFE
+        yield from Fix.of(repair, safety, gone, new, rewrite=True)
 
 
 def _is_used_outside(document: Document, owner: ast.ClassDef, name: str) -> bool:

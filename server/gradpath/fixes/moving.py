@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import partial
 
 from gradpath.diagnostic import Edit
 from gradpath.findings.syntax import block_of
@@ -22,13 +23,11 @@ def into_block(
     is run where `body` may not be.
     """
     block = block_of(trace, statements[0])
-    if block is None or body[0].lineno == owner.lineno:
+    if block is None:
         return None
     places = [next((i for i, each in enumerate(block) if each is moved), None) for moved in statements]
     end = next((i for i, each in enumerate(block) if holds(each, owner)), None)
     if end is None or any(place is None or place >= end for place in places):
-        return None
-    if any(isinstance(each, ast.AugAssign) for each in statements):
         return None
     bound = {name for each in statements for name in stored_names(each)}
     read = {name for each in statements for name in names_in(each)} - bound
@@ -41,13 +40,7 @@ def into_block(
         or any(names_in(each) & bound or stored_names(each) & (bound | read) for each in between)
     ):
         return None
-    gone = [edits.delete_statement(document, each) for each in statements]
-    texts = [edits.lines_to_move(document, each) for each in statements]
-    if any(each is None for each in (*gone, *texts)):
-        return None
-    lines = [line for text in texts for line in text or ()]
-    new = edits.insert_before(document, first_line(body), *lines)
-    return None if new is None else (*(each for each in gone if each is not None), new)
+    return edits.relocated(document, statements, partial(edits.insert_before, document, first_line(body)))
 
 
 def _reads(block: Sequence[ast.stmt], statements: Sequence[ast.stmt], bound: set[str]) -> bool:
@@ -104,12 +97,7 @@ def moved_after(
     others = [each for each in between if not any(each is one for one in statements)]
     if any(_meddles(each, [other for other in others if other.lineno > each.lineno]) for each in statements):
         return None
-    gone = [edits.delete_statement(document, each) for each in statements]
-    texts = [edits.lines_to_move(document, each) for each in statements]
-    new = edits.insert_after(document, last, *(line for text in texts for line in text or ()))
-    if new is None or any(each is None for each in (*gone, *texts)):
-        return None
-    return (*(each for each in gone if each is not None), new)
+    return edits.relocated(document, statements, partial(edits.insert_after, document, last))
 
 
 def moved_before(trace: Trace, document: Document, statement: ast.stmt, first: ast.stmt) -> tuple[Edit, ...] | None:
@@ -117,9 +105,7 @@ def moved_before(trace: Trace, document: Document, statement: ast.stmt, first: a
     between = _between(trace, first, statement)
     if between is None or _meddles(statement, between[:-1]):
         return None
-    gone, text = edits.delete_statement(document, statement), edits.lines_to_move(document, statement)
-    new = None if text is None else edits.insert_before(document, first, *text)
-    return None if gone is None or new is None else (gone, new)
+    return edits.relocated(document, [statement], partial(edits.insert_before, document, first))
 
 
 def _between(trace: Trace, first: ast.stmt, last: ast.stmt) -> list[ast.stmt] | None:

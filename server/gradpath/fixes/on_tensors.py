@@ -65,9 +65,7 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     }
     if len(reads) > MOST or any(isinstance(e.func, ast.Attribute) and e.func.attr in _REFUSED for e in reads):
         return
-    flat = [each for each in reads.values() if each is not None]
-    joins = "cat" if flat and all(each.shape is not None and len(each.shape) == 1 for each in flat) else "stack"
-    written = Rewriting(trace, document, joins)
+    written = Rewriting(trace, document)
     if written.takes_from(call) and all(map(written.takes_from, reads)):
         lines = tuple(sorted({each.lineno for each in reads}))
         inside = all(holds(call, each) for each in reads)
@@ -91,7 +89,7 @@ def on_tensors_read(trace: Trace, source: Source, cut: Site, added: Site) -> Ite
 
 
 def _translated(trace: Trace, document: Document, call: ast.Call, expressions: Sequence[ast.expr]) -> Iterator[Fix]:
-    written = Rewriting(trace, document, "stack")
+    written = Rewriting(trace, document)
     if all(map(written.takes, expressions)) and written.arrays and written.takes_from(call):
         lines = tuple(sorted({each.range.start.line for each in written.changes}))
         repair = Repair(Way.WITH_PYTORCH, lines=lines)
@@ -130,11 +128,11 @@ class Rewriting:
     """The edits that let expressions keep the graph, in order.
 
     `arrays` counts what they take of NumPy, and one `deletes` a statement.
-    A list of which a tensor is made `joins` its items by that function. Methods that `also` go are no conversions.
+    A list of which a tensor is made is stacked. Methods that `also` go are no conversions.
     """
 
-    def __init__(self, trace: Trace, document: Document, joins: str, also: frozenset[str] = frozenset()) -> None:
-        self._trace, self._document, self._joins = trace, document, joins
+    def __init__(self, trace: Trace, document: Document, also: frozenset[str] = frozenset()) -> None:
+        self._trace, self._document = trace, document
         self._conversions = _CONVERSIONS | also
         self._torch = edits.torch_in(document)
         self._seen: set[int] = set()
@@ -215,11 +213,8 @@ class Rewriting:
         whole = isinstance(statement, (ast.Assign, ast.Return, ast.AnnAssign)) and statement.value is call
         name, end = document.range_of(call.func), place.end
         if isinstance(call.func, ast.Attribute) and self._is_list(value):
-            first = Edit(
-                document.path,
-                Range(Position(name.end.line, name.end.column - len(call.func.attr)), name.end),
-                self._joins,
-            )
+            start = Position(name.end.line, name.end.column - len(call.func.attr))
+            first = Edit(document.path, Range(start, name.end), "stack")
             end = Position(end.line, end.column - 1)
         elif isinstance(value, edits.ATOMS) or whole:
             first = Edit(document.path, Range(place.start, inner.start), "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.cuts import cause_of_tensor
@@ -11,7 +12,6 @@ from gradpath.findings.report import Source
 from gradpath.findings.syntax import function_of
 from gradpath.fixes import edits
 from gradpath.fixes.cut_fixes import undo
-from gradpath.fixes.moving import removed
 from gradpath.fixes.requirement import optimizers
 from gradpath.fixes.untrained_fixes import of_others
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Stepped, Trace
@@ -34,13 +34,10 @@ def reached(trace: Trace, source: Source, step: Stepped, near: Site | None) -> I
 
 def requiring(source: Source, step: Stepped) -> Iterator[Fix]:
     """`requires_grad=True` for the one new tensor that an optimizer has."""
-    if len(step.parameters) == 1 and not step.parameters[0].maker and isinstance(step.parameters[0].origin, Site):
-        made = step.parameters[0].origin
-        change = None
-        if isinstance(made.node, ast.Call):
-            change = edits.add_keyword(source.document(made), made.node, "requires_grad", "True")
-        if change is not None:
-            yield Fix.by(Repair(Way.REQUIRE, text="requires_grad=True"), Safety.UNSAFE, (change,))
+    made = step.parameters[0].origin if len(step.parameters) == 1 else None
+    if isinstance(made, Site) and isinstance(made.node, ast.Call):
+        change = edits.add_keyword(source.document(made), made.node, "requires_grad", "True")
+        yield from Fix.of(Repair(Way.REQUIRE, text="requires_grad=True"), Safety.UNSAFE, change)
 
 
 def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -> Iterator[Fix]:
@@ -53,13 +50,11 @@ def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -
         for target in each.targets
         if names & {part.id for part in contents(target).names} and function_of(trace, each) is function
     ]
-    gone, lines = removed(trace, document, made), edits.lines_to_move(document, made)
     for last, target in given[-1:]:
-        new = edits.insert_after(document, last, *lines) if lines is not None else None
-        if gone is not None and new is not None:
-            way = Way.OPTIMIZER_WHERE_MADE if isinstance(target, ast.Name) else Way.OPTIMIZER_WHERE_REPLACED
-            repair = Repair(way, (edits.flat(document, target),), (last.lineno,))
-            yield Fix.by(repair, Safety.UNSAFE, (gone, new), rewrite=True)
+        moved = edits.relocated(document, [made], partial(edits.insert_after, document, last))
+        way = Way.OPTIMIZER_WHERE_MADE if isinstance(target, ast.Name) else Way.OPTIMIZER_WHERE_REPLACED
+        repair = Repair(way, (edits.flat(document, target),), (last.lineno,))
+        yield from Fix.of(repair, Safety.UNSAFE, moved, rewrite=True)
 
 
 def _joined(trace: Trace, source: Source, step: Stepped, near: Site | None) -> Iterator[Fix]:

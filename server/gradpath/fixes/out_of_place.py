@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.report import Source
-from gradpath.findings.syntax import ancestry, function_of, is_alone, statement_of
+from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.origins import given_to
 from gradpath.interpreter.trace import Applied, Bound, Held, Mutated, Site, Stored, Trace
@@ -22,6 +22,7 @@ NO_COUNTERPART = frozenset(
         "bernoulli_",
         "cauchy_",
         "copy_",
+        "detach_",
         "exponential_",
         "fill_",
         "fill_diagonal_",
@@ -29,6 +30,7 @@ NO_COUNTERPART = frozenset(
         "log_normal_",
         "normal_",
         "random_",
+        "requires_grad_",
         "resize_",
         "set_",
         "uniform_",
@@ -92,9 +94,7 @@ def counterparts(
     if owner is not None and not inside and edits.stands_alone(document, statement):
         name = edits.flat(document, owner)
         line = edits.insert_before(document, statement, f"{name} = {name}.clone()")
-        if line is not None:
-            repair = Repair(Way.WRITE_INTO_COPY, (name,), text=f"{name} = {name}.clone()")
-            yield Fix.by(repair, safety, (line,))
+        yield from Fix.of(Repair(Way.WRITE_INTO_COPY, (name,), text=f"{name} = {name}.clone()"), safety, line)
 
 
 def write_text(trace: Trace, source: Source, site: Site, limit: int) -> str:
@@ -149,43 +149,25 @@ def _needs_parentheses(node: ast.AugAssign) -> bool:
 
 def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stmt, safety: Safety) -> Iterator[Fix]:
     """`x.add_(1)`, `torch.relu_(x)`, `F.relu(x, inplace=True)`."""
+    written = call.args[0] if call.args else None
     if any(each.arg == "inplace" for each in call.keywords):
-        edit = edits.drop_keyword(document, call, "inplace")
-        first = call.args[0] if call.args else None
-        assigned = _assigned(document, call, statement, first)
-        if edit is not None and assigned is not None:
-            if not is_alone(statement, call) and is_read_again(trace, statement, _text(first)):
-                safety = Safety.UNSAFE
-            yield Fix.by(Repair(Way.NOT_IN_PLACE), safety, (*assigned, edit))
+        repair, drop = Repair(Way.NOT_IN_PLACE), edits.drop_keyword(document, call, "inplace")
+    elif isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_") and call.func.attr not in NO_COUNTERPART:
+        if not isinstance(call.func.value, ast.Name) or call.func.value.id not in ("torch", "F"):
+            written = call.func.value
+        end = document.range_of(call.func).end
+        drop = Edit(document.path, Range(Position(end.line, end.column - 1), end), "")
+        repair = Repair(Way.NEW_TENSOR_BY, (call.func.attr[:-1],))
+    else:
         return
-    if not isinstance(call.func, ast.Attribute):
-        return
-    name = call.func.attr
-    if not name.endswith("_") or name.endswith("__") or name in NO_COUNTERPART or name in ("detach_", "requires_grad_"):
-        return
-    receiver: ast.expr | None = call.func.value
-    if isinstance(receiver, ast.Name) and receiver.id in ("torch", "F"):
-        receiver = call.args[0] if call.args else None
-    assigned = _assigned(document, call, statement, receiver)
-    if assigned is None:
-        return
-    end = document.range_of(call.func).end
-    drop = Edit(document.path, Range(Position(end.line, end.column - 1), end), "")
-    if not any(each is call for each in _chain(statement)) and is_read_again(trace, statement, _text(receiver)):
-        safety = Safety.UNSAFE
-    yield Fix.by(Repair(Way.NEW_TENSOR_BY, (name[:-1],)), safety, (*assigned, drop))
-
-
-def _assigned(
-    document: Document, call: ast.Call, statement: ast.stmt, written: ast.expr | None
-) -> tuple[Edit, ...] | None:
-    """What binds the new tensor to the old name, where the call is a whole statement; None where that has no name."""
     if not any(each is call for each in _chain(statement)):
-        return ()
-    if not isinstance(written, (ast.Name, ast.Attribute)):
-        return None
-    start = document.range_of(statement).start
-    return (Edit(document.path, Range(start, start), f"{edits.flat(document, written)} = "),)
+        if is_read_again(trace, statement, _text(written)):
+            safety = Safety.UNSAFE
+        yield from Fix.of(repair, safety, drop)
+    elif isinstance(written, (ast.Name, ast.Attribute)):
+        start = document.range_of(statement).start
+        bound = Edit(document.path, Range(start, start), f"{edits.flat(document, written)} = ")
+        yield from Fix.of(repair, safety, bound, drop)
 
 
 def _chain(statement: ast.stmt) -> Iterator[ast.Call]:
@@ -218,9 +200,7 @@ def _owner(trace: Trace, site: Site, node: ast.AST) -> ast.Name | ast.Attribute 
     base = _base(node)
     if base is None or not _is_container(trace, site, base):
         return base
-    items = [each for each in ast.walk(node) if isinstance(each, ast.Subscript) and each.value is base]
-    simple = items and isinstance(items[0].slice, (ast.Constant, ast.Name))
-    return items[0] if simple else None
+    return next((each for each in ast.walk(node) if isinstance(each, ast.Subscript) and each.value is base), None)
 
 
 def _is_container(trace: Trace, site: Site, variable: ast.Name | ast.Attribute) -> bool:
@@ -247,11 +227,7 @@ def module_of(trace: Trace, site: Site) -> Applied | None:
         if isinstance(event, Applied):
             before = event
         elif isinstance(event, Mutated) and event.write.site is site:
-            return (
-                before
-                if before is not None and before.site.node is site.node and before.name == event.write.operation
-                else None
-            )
+            return before if before is not None and before.site.node is site.node else None
     return None
 
 
@@ -260,8 +236,7 @@ def _without_flag(source: Source, applied: Applied, safety: Safety) -> Iterator[
     if made is None or not isinstance(made.node, ast.Call):
         return
     edit = edits.drop_keyword(source.document(made), made.node, "inplace")
-    if edit is not None:
-        yield Fix.by(Repair(Way.NOT_IN_PLACE_ON, lines=(made.line,)), safety, (edit,))
+    yield from Fix.of(Repair(Way.NOT_IN_PLACE_ON, lines=(made.line,)), safety, edit)
 
 
 def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:

@@ -119,30 +119,14 @@ def written_again(
     target = block[min([*(place for place in known if place > middle), end])]
     stretch = block[before[0] : block.index(target)]
     if target is block[end] and isinstance(target, (ast.For, ast.AsyncFor, ast.While)):
-        if first_line(target.body).lineno == target.lineno:
-            return None
         stretch, target = [*stretch, target], first_line(target.body)
     bound = {name for each in copied for name in stored_names(each)}
     read = {name for each in copied for name in names_in(each)} - bound
     if any(stored_names(each) & (read | bound) for each in stretch if each not in copied):
         return None
-    used = {text for each in copied for text in _attributes(each, ast.Load)}
-    if any(not used.isdisjoint(_attributes(each, ast.Store, ast.Del)) for each in stretch):
-        return None
     texts = [edits.lines_to_move(document, each) for each in copied]
-    if any(text is None for text in texts):
-        return None
     edit = edits.insert_before(document, target, *(line for text in texts for line in text or ()))
     return None if edit is None else (edit, target, copied)
-
-
-def _attributes(statement: ast.stmt, *contexts: type[ast.expr_context]) -> set[str]:
-    """The attributes that a statement reads, binds or deletes, as text: `self.w`."""
-    return {
-        ast.unparse(each)
-        for each in ast.walk(statement)
-        if isinstance(each, ast.Attribute) and isinstance(each.ctx, contexts)
-    }
 
 
 def _place(block: list[ast.stmt], statement: ast.stmt) -> int | None:

@@ -15,7 +15,7 @@ from gradpath.fixes.moving import into_block, moved_after
 from gradpath.fixes.rebuilding import builders, run_again, written_again
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import contents, holds, names_in, stored_names
+from gradpath.source.index import contents, holds, stored_names
 from gradpath.support.fast_dataclasses import dataclass
 
 _Block = ast.For | ast.AsyncFor | ast.While | Definition
@@ -69,14 +69,13 @@ def _moved_into(need: Need, built: Sequence[ast.stmt]) -> Iterator[Fix]:
         statements = list(dict.fromkeys(_beside(need.trace, each, outside) for each in outside))
         site = next(each for each in need.frames if holds(owner, each.node))
         moved = into_block(need.trace, need.source.document(site), statements, owner, owner.body)
-        if moved is not None:
-            lines = tuple(each.lineno for each in outside)
-            repair = Repair(Way.MOVE_INTO_LOOP, lines=lines)
-            if isinstance(owner, Definition):
-                repair = Repair(Way.MOVE_INTO, (owner.name,), lines)
-            counted = isinstance(owner, ast.For) and ast.unparse(owner.iter).startswith("range(")
-            safety = Safety.UNSAFE if _draws(need, outside) and not counted else Safety.SAFE
-            yield Fix.by(repair, safety, moved, rewrite=True)
+        lines = tuple(each.lineno for each in outside)
+        repair = Repair(Way.MOVE_INTO_LOOP, lines=lines)
+        if isinstance(owner, Definition):
+            repair = Repair(Way.MOVE_INTO, (owner.name,), lines)
+        counted = isinstance(owner, ast.For) and ast.unparse(owner.iter).startswith("range(")
+        safety = Safety.UNSAFE if _draws(need, outside) and not counted else Safety.SAFE
+        yield from Fix.of(repair, safety, moved, rewrite=True)
 
 
 def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> Iterator[Fix]:
@@ -85,10 +84,9 @@ def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> 
         earlier = [each for each in built if each.lineno < spoilt.lineno]
         document = need.source.document(next(iter(need.spoilt)))
         moved = moved_after(need.trace, document, earlier, spoilt) if earlier else None
-        if moved is not None:
-            repair = Repair(Way.MOVE_AFTER, lines=tuple(each.lineno for each in earlier), near=spoilt.lineno)
-            safety = Safety.UNSAFE if _draws(need, earlier) else Safety.SAFE
-            yield Fix.by(repair, safety, moved, rewrite=True)
+        repair = Repair(Way.MOVE_AFTER, lines=tuple(each.lineno for each in earlier), near=spoilt.lineno)
+        safety = Safety.UNSAFE if _draws(need, earlier) else Safety.SAFE
+        yield from Fix.of(repair, safety, moved, rewrite=True)
 
 
 def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: bool) -> Iterator[Fix]:
@@ -113,10 +111,10 @@ def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: boo
         copied = [each for each in built if each.lineno < place.lineno]
         texts = [edits.lines_to_move(document, each) for each in copied]
         new = edits.insert_after(document, place, *(line for text in texts for line in text or ()))
-        if texts and all(texts) and new is not None and isinstance(place, ast.Expr):
+        if texts and all(texts) and isinstance(place, ast.Expr):
             repair = run_again(Way.AGAIN_AFTER, copied, place.end_lineno)
             safety = Safety.SAFE if alone and not drawn else Safety.UNSAFE
-            yield Fix.by(repair, safety, (new,), rewrite=True)
+            yield from Fix.of(repair, safety, new, rewrite=True)
 
 
 def _in_body(trace: Trace, sites: Sequence[Site], caller: Site | None) -> list[ast.stmt]:
@@ -165,22 +163,16 @@ def one_by_one(trace: Trace, source: Source, again: Site) -> Iterator[Fix]:
             pass
         case _:
             return
-    between = block[block.index(made) + 1 : place]
     function = function_of(trace, loop)
     scopes: list[ast.stmt] = block if function is None else [function]
     reads = [each for scope in scopes for each in contents(scope).names]
     own = {id(each) for each in contents(made).names}
-    taken = {each.id for each in reads if id(each) not in own}
-    if stored_names(part.target) & taken or any(names_in(made) & (stored_names(each) | {every}) for each in between):
-        return
     kept = sum(each.id == every for each in reads if id(each) not in own) > 1
     lines = [f"{name} = {edits.flat(document, value)}", *([f"{every}.append({name}.detach())"] if kept else [])]
     begun = edits.replace(document, made.value, "[]") if kept else edits.delete_statement(document, made)
     new = edits.insert_before(document, loop.body[0], *lines)
-    if begun is not None and new is not None:
-        header = (
-            edits.replace(document, loop.target, edits.flat(document, part.target)),
-            edits.replace(document, loop.iter, edits.flat(document, part.iter)),
-        )
-        repair = Repair(Way.EACH_IN_LOOP, (name,), (loop.lineno,))
-        yield Fix.by(repair, Safety.SAFE, (begun, *header, new), rewrite=True)
+    header = (
+        edits.replace(document, loop.target, edits.flat(document, part.target)),
+        edits.replace(document, loop.iter, edits.flat(document, part.iter)),
+    )
+    yield from Fix.of(Repair(Way.EACH_IN_LOOP, (name,), (loop.lineno,)), Safety.SAFE, begun, *header, new, rewrite=True)

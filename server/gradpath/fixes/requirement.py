@@ -68,9 +68,8 @@ def required_for(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
         case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as owner)) if statement is not None:
             name = source.text(site, owner)
             edit = edits.insert_before(source.document(site), statement, f"{name}.requires_grad_()")
-            if edit is not None:
-                repair = Repair(Way.REQUIRE_BEFORE, (name,), (statement.lineno,), f"{name}.requires_grad_()")
-                yield Fix.by(repair, Safety.SAFE, (edit,))
+            repair = Repair(Way.REQUIRE_BEFORE, (name,), (statement.lineno,), f"{name}.requires_grad_()")
+            yield from Fix.of(repair, Safety.SAFE, edit)
 
 
 def _uses_without_graph(failure: Failed, wanted: Tensor) -> list[Site]:
@@ -102,9 +101,9 @@ def thawed(
             if function_of(trace, statement) is function_of(trace, frame.node):
                 names = _trained(document, statement) if part is None else [layer] * (not _is_listed(statement))
                 edit = edits.insert_before(document, statement, *(f"{name}.requires_grad_()" for name in names))
-                if edit is not None and any(names):
+                if any(names):
                     repair = Repair(Way.TRAIN, (names[0],), text=f"{names[0]}.requires_grad_()")
-                    yield Fix.by(repair, Safety.SAFE if sure else Safety.UNSAFE, (edit,), eligible=sure)
+                    yield from Fix.of(repair, Safety.SAFE if sure else Safety.UNSAFE, edit, eligible=sure)
                 return
 
 
@@ -150,7 +149,7 @@ def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root
     bound = [each for each in trace.of(Bound) if each.site.caller is near.caller and id(each.tensor) in stale]
     made = [statement_of(trace, each.site.node) for each in bound]
     statements: list[ast.stmt] = list(
-        dict.fromkeys(e for e in made if isinstance(e, ast.Assign) and changed and e.lineno < changed.lineno)
+        dict.fromkeys(e for e in made if e is not None and changed is not None and e.lineno < changed.lineno)
     )
     if changed is None or last is None or not statements:
         return
@@ -180,13 +179,12 @@ def thawed_again(trace: Trace, source: Source, failure: Failed, root: Tensor) ->
     made = [lifted(each, near) for each in stale if isinstance(each, Site)]
     first = next((each for each in block if any(holds(each, site.node) for site in made)), None)
     texts = edits.lines_to_move(source.document(near), switch)
-    if first is None or texts is None or first.lineno >= switch.lineno or len(" ".join(texts).split("False")) != 2:
+    if first is None or texts is None or first.lineno >= switch.lineno:
         return
     new = [text.replace("False", "True") for text in texts]
     edit = edits.insert_before(source.document(near), first, *new)
-    if edit is not None:
-        repair = Repair(Way.UNDO_BEFORE, lines=(switch.lineno,), text=new[-1].strip(), near=first.lineno)
-        yield Fix.by(repair, Safety.SAFE, (edit,))
+    repair = Repair(Way.UNDO_BEFORE, lines=(switch.lineno,), text=new[-1].strip(), near=first.lineno)
+    yield from Fix.of(repair, Safety.SAFE, edit)
 
 
 def _switch_beside(trace: Trace, block: Sequence[ast.stmt], frozen: Sequence[Tensor]) -> ast.stmt | None:

@@ -52,8 +52,7 @@ def _without_repeat(case: Case) -> Iterator[Fix]:
     statement = statement_of(case.trace, case.again.node)
     if isinstance(statement, ast.Expr):
         edit = removed(case.trace, case.source.document(case.again), statement)
-        if edit is not None:
-            yield Fix.by(Repair(Way.DELETE_SECOND), Safety.SAFE, (edit,))
+        yield from Fix.of(Repair(Way.DELETE_SECOND), Safety.SAFE, edit)
 
 
 def _kept(case: Case) -> Iterator[Fix]:
@@ -61,10 +60,9 @@ def _kept(case: Case) -> Iterator[Fix]:
     before = _keeping_call(case)
     call = call_of(case.trace, before.node)
     edit = None if call is None else edits.add_keyword(case.source.document(before), call, "retain_graph", "True")
-    if edit is not None and call is not None:
-        doubles = case.same_root and case.earlier.accumulates
-        repair = Repair(Way.RETAIN_TWICE if doubles else Way.RETAIN, lines=(before.line,))
-        yield Fix.by(repair, Safety.SAFE, (edit,), eligible=not doubles)
+    doubles = case.same_root and case.earlier.accumulates
+    repair = Repair(Way.RETAIN_TWICE if doubles else Way.RETAIN, lines=(before.line,))
+    yield from Fix.of(repair, Safety.SAFE, edit, eligible=not doubles)
 
 
 def _keeping_call(case: Case) -> Site:
@@ -72,10 +70,8 @@ def _keeping_call(case: Case) -> Site:
     pair = second_calls.apart(case)
     call = call_of(case.trace, case.before.node)
     function = function_of(case.trace, case.before.node)
-    passed = next((each.value for each in call.keywords if each.arg is None), None) if call is not None else None
-    if pair is None or function is None or function.args.kwarg is None or pair[0] not in case.before.frames()[1:2]:
-        return case.before
-    return pair[0] if isinstance(passed, ast.Name) and passed.id == function.args.kwarg.arg else case.before
+    passes = call is not None and any(each.arg is None for each in call.keywords)
+    return pair[0] if pair is not None and passes and function is not None and function.args.kwarg else case.before
 
 
 def _need(case: Case) -> Need:
@@ -93,20 +89,15 @@ def _started_anew(case: Case) -> Iterator[Fix]:
     block = block_of(case.trace, first) if first is not None else None
     for event in case.trace.of(Built) if block is not None else ():
         adding = statement_of(case.trace, event.site.node)
-        inputs = event.operands
-        if not isinstance(adding, ast.AugAssign) or old not in inputs or event.site.caller is not case.again.caller:
-            continue
-        if adding.lineno < case.before.line:
+        if not isinstance(adding, ast.AugAssign) or old not in event.operands or adding.lineno < case.before.line:
             continue
         name = edits.flat(case.source.document(case.again), adding.target)
-        begun = [each for each in case.trace.visits if _is_start(each, name) and each.lineno < case.before.line]
+        begun = [each for each in case.trace.visits if _is_start(each, name)]
         outer = next((each for each in block or () if holds(each, adding)), None)
-        if begun and outer is not None and outer.lineno > case.before.line:
+        if begun and outer is not None:
             text = edits.flat(case.source.document(case.again), begun[-1])
             edit = edits.insert_before(case.source.document(case.again), outer, text)
-            if edit is not None:
-                repair = Repair(Way.RESTART, (name,), (outer.lineno,), text)
-                yield Fix.by(repair, Safety.SAFE, (edit,))
+            yield from Fix.of(Repair(Way.RESTART, (name,), (outer.lineno,), text), Safety.SAFE, edit)
         return
 
 
@@ -128,10 +119,8 @@ def _summed(case: Case) -> Fix | None:
     if first is None or second is None or first[1:] != second[1:]:
         return None
     one, two = (statement_of(case.trace, each.node) for each in pair)
-    if not isinstance(one, ast.Expr) or not isinstance(two, ast.Expr):
-        return None
-    block = block_of(case.trace, one)
-    if block is None or not any(each is two for each in block):
+    block = block_of(case.trace, one) if one is not None else None
+    if one is None or two is None or block is None or not any(each is two for each in block):
         return None
     between = [each for each in block if one.lineno < each.lineno < two.lineno]
     used = any(attribute.attr == "grad" for each in between for attribute in contents(each).attributes)
@@ -141,7 +130,7 @@ def _summed(case: Case) -> Fix | None:
     left, right = edits.flat(document, first[0]), edits.flat(document, second[0])
     if isinstance(second[0], ast.BinOp):
         right = f"({right})"
-    if left == right or not isinstance(first[0], (*edits.ATOMS, ast.BinOp)):
+    if left == right:
         return None
     gone = edits.delete_but_comment(document, one)
     if gone is None:

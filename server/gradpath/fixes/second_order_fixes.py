@@ -10,7 +10,6 @@ from gradpath.findings.second_calls import Case
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import call_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Site
 from gradpath.repairs import Repair, Way
 
 _FLAT = frozenset({"sign", "sgn", "round", "floor", "ceil", "argmax", "argmin"})
@@ -28,23 +27,19 @@ def differentiated(case: Case) -> Iterator[Fix]:
     Such as the penalty of a critic, the derivative in a differential equation, the forces of a potential.
     """
     call = call_of(case.trace, case.before.node)
-    if call is None or case.call is None or case.earlier.accumulates or case.earlier.create_graph:
-        return
-    if any(each.arg == "retain_graph" for each in call.keywords) or not _measures(case, case.call.roots):
+    if call is None or case.call is None or case.earlier.accumulates or not _measures(case, case.call.roots):
         return
     edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
-    if edit is not None:
-        yield Fix.by(Repair(Way.CREATE, lines=(case.before.line,)), Safety.SAFE, (edit,))
+    yield from Fix.of(Repair(Way.CREATE, lines=(case.before.line,)), Safety.SAFE, edit)
 
 
 def differentiable(case: Case) -> Iterator[Fix]:
     """`create_graph=True` on a call that only asks, whatever becomes of its gradient: that is a constant without it."""
     call = call_of(case.trace, case.before.node)
-    if call is None or case.earlier.accumulates or case.earlier.create_graph:
+    if call is None or case.earlier.accumulates:
         return
     edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
-    if edit is not None:
-        yield Fix.by(Repair(Way.CREATE, lines=(case.before.line,)), Safety.UNSAFE, (edit,))
+    yield from Fix.of(Repair(Way.CREATE, lines=(case.before.line,)), Safety.UNSAFE, edit)
 
 
 def _measures(case: Case, roots: tuple[Tensor, ...]) -> bool:
@@ -55,11 +50,8 @@ def _measures(case: Case, roots: tuple[Tensor, ...]) -> bool:
         if id(tensor) in seen:
             continue
         seen.add(id(tensor))
-        made = tensor.origin
         if tensor.operation == "gradient":
-            if isinstance(made, Site) and made.node is case.before.node and not tensor.requires_grad:
-                return True
-            continue
+            return True
         short = short_operation(tensor.operation)
         live = [each for each in tensor.maker if each.requires_grad]
         if short in _JOINS or short.endswith("loss"):

@@ -26,6 +26,4 @@ def undone(trace: Trace, source: Source, cause: Cause, near: Site, added: Site) 
         yield Fix.by(fix.repairs, Safety.UNSAFE, fix.edits)
     if not found and isinstance(site.node, ast.Call) and is_read_out(site.node):
         edit = edits.drop_method(source.document(site), site.node)
-        if edit is not None:
-            repair = Repair(Way.DROP_CUT, lines=(site.line,), text=".item()")
-            yield Fix.by(repair, Safety.UNSAFE, (edit,))
+        yield from Fix.of(Repair(Way.DROP_CUT, lines=(site.line,), text=".item()"), Safety.UNSAFE, edit)

@@ -56,8 +56,7 @@ def given_too(
             (Way.ADD_GROUP, part, group, None if added is None else (added,)),
             (Way.OPTIMIZER_AGAIN, optimizer, bound, None if again is None else (again,)),
         ):
-            if changes is not None:
-                yield Fix.by(Repair(way, (subject,), text=text), Safety.UNSAFE, changes)
+            yield from Fix.of(Repair(way, (subject,), text=text), Safety.UNSAFE, changes)
 
 
 def _assignment(trace: Trace, site: Site) -> ast.Assign | None:
@@ -97,8 +96,7 @@ def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator
     kind = "Parameter" if overlooked.bare else "Module"
     wrapper = f"{nn}.{kind}{'Dict' if overlooked.kind == 'dict' else 'List'}"
     value = document.slice(document.range_of(statement.value))
-    inner = f"({value})" if isinstance(statement.value, ast.Tuple) and not value.startswith("(") else value
-    new = (edits.replace(document, statement.value, f"{wrapper}({inner})"),)
+    new = (edits.replace(document, statement.value, f"{wrapper}({value})"),)
     yield Fix.by(Repair(Way.HOLD_IN, text=wrapper), Safety.UNSAFE, new)
 
 

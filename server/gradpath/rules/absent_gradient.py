@@ -79,8 +79,7 @@ def _asked_for(
         return
     text = f"{name}.{method}()"
     edit = edits.insert_before(source.document(frame), statement, text)
-    if edit is not None:
-        yield Fix.by(Repair(way, (name,), (statement.lineno,), text), Safety.SAFE, (edit,))
+    yield from Fix.of(Repair(way, (name,), (statement.lineno,), text), Safety.SAFE, edit)
 
 
 def _left_out(trace: Trace, source: Source, absent: GradientAbsent) -> Iterator[Fix]:
@@ -95,8 +94,7 @@ def _left_out(trace: Trace, source: Source, absent: GradientAbsent) -> Iterator[
         edit = Edit(document.path, Range(end, end), f" {test.replace('if', 'and', 1) if last.ifs else test}")
     elif isinstance(statement, ast.Expr | ast.Assign | ast.AugAssign):
         edit = edits.wrap(document, statement, f"{test}:")
-    if edit is not None:
-        yield Fix.by(Repair(Way.WITH_GRADIENT, text=test), Safety.SAFE, (edit,))
+    yield from Fix.of(Repair(Way.WITH_GRADIENT, text=test), Safety.SAFE, edit)
 
 
 def _why(trace: Trace, source: Source, absent: GradientAbsent) -> tuple[list[Step], str, str]:

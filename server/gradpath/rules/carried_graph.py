@@ -102,7 +102,7 @@ def _why(case: Case, fix: Fix) -> str:
     match fix.repairs[0].transformation:
         case Transformation.MOVE | Transformation.RECOMPUTE:
             return f"{way}: each {turn} then has a graph of its own"
-        case Transformation.DETACH if fix.repairs[0].way in (Way.STORE_VALUE, Way.ASSIGN_VALUES):
+        case Transformation.DETACH if fix.repairs[0].way is Way.STORE_VALUE:
             return way
         case Transformation.DETACH if case.from_outside and is_border(case):
             return f"the step that follows trains nothing upstream of it: {way}"

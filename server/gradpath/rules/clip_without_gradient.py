@@ -268,9 +268,8 @@ def _fixes(
     moved = (
         moved_after(trace, document, [statement], other) if early else moved_before(trace, document, statement, other)
     )
-    if moved is not None:
-        way = Way.MOVE_AFTER_BACKWARD if early else Way.MOVE_BEFORE_STEP
-        yield Fix.by(Repair(way, lines=(statement.lineno,)), Safety.UNSAFE, moved, rewrite=True)
+    way = Way.MOVE_AFTER_BACKWARD if early else Way.MOVE_BEFORE_STEP
+    yield from Fix.of(Repair(way, lines=(statement.lineno,)), Safety.UNSAFE, moved, rewrite=True)
 
 
 RULE = Rule(

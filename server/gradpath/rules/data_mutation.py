@@ -191,9 +191,8 @@ def _put_off(trace: Trace, source: Source, event: Mutated | Replaced, ran: Backw
         return
     statement = beside(trace, statement, last)
     moved = moved_after(trace, source.document(place), [statement], last)
-    if moved is not None:
-        lines = statement.lineno, statement.end_lineno or statement.lineno
-        yield Fix.by(Repair(Way.MOVE_AFTER_BACKWARD, lines=lines), Safety.UNSAFE, moved, rewrite=True)
+    lines = statement.lineno, statement.end_lineno or statement.lineno
+    yield from Fix.of(Repair(Way.MOVE_AFTER_BACKWARD, lines=lines), Safety.UNSAFE, moved, rewrite=True)
 
 
 def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[Fix]:

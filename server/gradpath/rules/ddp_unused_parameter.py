@@ -72,8 +72,7 @@ def _fixes(trace: Trace, source: Source, wrapped: Wrapped, names: Sequence[str])
         return
     document = source.document(wrapped.site)
     added = edits.add_keyword(document, call, "find_unused_parameters", "True")
-    if added is not None:
-        yield Fix.by(Repair(Way.FIND_UNUSED), Safety.UNSAFE, (added,))
+    yield from Fix.of(Repair(Way.FIND_UNUSED), Safety.UNSAFE, added)
     statement, owner = statement_of(trace, wrapped.site.node), _owner(names)
     others = [name for name in wrapped.names if name.startswith(f"{owner}.") and name not in names]
     if not owner or others or statement is None or not call.args:
@@ -82,9 +81,7 @@ def _fixes(trace: Trace, source: Source, wrapped: Wrapped, names: Sequence[str])
         return
     parts = (f"[{part}]" if part.isdecimal() else f".{part}" for part in owner.split("."))
     line = f"{edits.flat(document, call.args[0])}{''.join(parts)}.requires_grad_(False)"
-    frozen = edits.insert_before(document, statement, line)
-    if frozen is not None:
-        yield Fix.by(Repair(Way.FREEZE, text=line), Safety.UNSAFE, (frozen,))
+    yield from Fix.of(Repair(Way.FREEZE, text=line), Safety.UNSAFE, edits.insert_before(document, statement, line))
 
 
 RULE = Rule(

@@ -126,9 +126,7 @@ def _fixes(trace: Trace, source: Source, run: BackwardRan, call: ast.Call) -> It
         return
     yield from _by_grad(trace, source, run, call, statement)
     if not _is_used(trace, run, call):
-        dropped = edits.drop_keyword(document, call, "create_graph")
-        if dropped is not None:
-            yield Fix.by(Repair(Way.CREATE_NO_MORE), Safety.UNSAFE, (dropped,))
+        yield from Fix.of(Repair(Way.CREATE_NO_MORE), Safety.UNSAFE, edits.drop_keyword(document, call, "create_graph"))
     block = block_of(trace, statement) or [statement]
     owner = _cleared_by(function_of(trace, statement))
     line = f"{owner}.zero_grad()"
@@ -139,8 +137,7 @@ def _fixes(trace: Trace, source: Source, run: BackwardRan, call: ast.Call) -> It
         cleared = edits.insert_before(document, end, line)
     else:
         cleared = None
-    if cleared is not None:
-        yield Fix.by(Repair(Way.CLEAR_LATER, text=line), Safety.UNSAFE, (cleared,))
+    yield from Fix.of(Repair(Way.CLEAR_LATER, text=line), Safety.UNSAFE, cleared)
 
 
 def _by_grad(trace: Trace, source: Source, run: BackwardRan, call: ast.Call, statement: ast.stmt) -> Iterator[Fix]:

@@ -74,10 +74,7 @@ def _last(error: AutogradError) -> str:
 
 def _fixes(source: Source, site: Site, switch: Switch | None, name: str) -> Iterator[Fix]:
     if switch is not None:
-        edit = _as_no_grad(source, switch)
-        if edit is not None:
-            line = switch.site.line
-            yield Fix.by(Repair(Way.NO_GRAD_ON, lines=(line,)), Safety.SAFE, (edit,))
+        yield from Fix.of(Repair(Way.NO_GRAD_ON, lines=(switch.site.line,)), Safety.SAFE, _as_no_grad(source, switch))
     reads = [each for each in variables(site.node) if source.text(site, each) == name]
     if len(reads) == 1 and isinstance(site.node, ast.expr) and site.node is not reads[0]:
         edit_clone = edits.append(source.document(site), reads[0], ".clone()")

@@ -121,8 +121,8 @@ def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) 
     gone, lines = edits.delete_statement(document, statement), edits.lines_to_move(document, statement)
     unit = edits.indent_unit(document)
     new = edits.insert_after(document, last, f"with {torch}.no_grad():", *(unit + line for line in lines or ()))
-    if gone is not None and new is not None and lines:
-        yield Fix.by(Repair(Way.UNRECORDED_AFTER, lines=(last.lineno,)), Safety.SAFE, (gone, new), rewrite=True)
+    if lines:
+        yield from Fix.of(Repair(Way.UNRECORDED_AFTER, lines=(last.lineno,)), Safety.SAFE, gone, new, rewrite=True)
 
 
 def _goes_back(statement: ast.stmt) -> bool:

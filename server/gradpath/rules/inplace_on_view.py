@@ -117,8 +117,7 @@ def _unrecorded(trace: Trace, source: Source, site: Site, error: AutogradError, 
     torch = edits.torch_in(document)
     if error.kind is FaultKind.VIEW_NO_GRAD and view.base is not None and view.base.is_parameter and statement:
         edit = None if torch is None else edits.wrap(document, statement, f"with {torch}.no_grad():")
-        if edit is not None:
-            yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,))
+        yield from Fix.of(Repair(Way.UNRECORDED), Safety.SAFE, edit)
 
 
 def _late_headline(write: str, name: str, error: AutogradError, view: Tensor) -> str:

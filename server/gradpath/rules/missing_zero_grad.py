@@ -132,8 +132,7 @@ def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> I
     if backward is not None and name is not None:
         line = f"{name}.zero_grad()"
         edit = edits.insert_before(source.document(near), backward, line)
-        if edit is not None:
-            yield Fix.by(Repair(Way.CLEAR_BEFORE_BACKWARD, (name,), text=line), Safety.UNSAFE, (edit,))
+        yield from Fix.of(Repair(Way.CLEAR_BEFORE_BACKWARD, (name,), text=line), Safety.UNSAFE, edit)
     if stepping is None or call is None or not isinstance(call.func, ast.Attribute):
         return
     owner = name or source.text(step.site, call.func.value)
@@ -157,8 +156,7 @@ def _each_cleared(
     document = source.document(near)
     header = f"for {edits.flat(document, loop.target)} in {edits.flat(document, loop.iter)}:"
     edit = edits.insert_before(document, backward, header, f"{edits.indent_unit(document)}{line}")
-    if edit is not None:
-        yield Fix.by(Repair(Way.CLEAR_BEFORE_BACKWARD, text=f"{header} {line}"), Safety.UNSAFE, (edit,))
+    yield from Fix.of(Repair(Way.CLEAR_BEFORE_BACKWARD, text=f"{header} {line}"), Safety.UNSAFE, edit)
 
 
 def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]:

@@ -83,9 +83,7 @@ def _updated(trace: Trace, source: Source, step: Site, scaler: str) -> Iterator[
         return
     text = f"{scaler}.update()"
     edit = edits.insert_after(source.document(step), statement, text)
-    if edit is not None:
-        repair = Repair(Way.STEP_AFTER, lines=(step.line,), text=text)
-        yield Fix.by(repair, Safety.SAFE, (edit,))
+    yield from Fix.of(Repair(Way.STEP_AFTER, lines=(step.line,), text=text), Safety.SAFE, edit)
 
 
 RULE = Rule(

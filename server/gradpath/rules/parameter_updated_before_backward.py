@@ -194,10 +194,9 @@ def _moved(trace: Trace, source: Source, found: Overwriting, update: ast.stmt, l
     if own is None or call is None or any(each.arg == "inputs" for each in call.keywords):
         return
     only = edits.add_keyword(source.document(found.failure.site), call, "inputs", own)
-    if only is not None:
-        what = own.removeprefix("list(").removesuffix(")") if own.startswith("list(") else own
-        repair = replace(repair, way=Way.MOVE_AFTER_BACKWARD_OF, subjects=(what,))
-        yield Fix.by(repair, Safety.SAFE, (*moved, only), rewrite=True)
+    what = own.removeprefix("list(").removesuffix(")") if own.startswith("list(") else own
+    repair = replace(repair, way=Way.MOVE_AFTER_BACKWARD_OF, subjects=(what,))
+    yield from Fix.of(repair, Safety.SAFE, *moved, only, rewrite=True)
 
 
 def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ...]:

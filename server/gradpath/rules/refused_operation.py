@@ -120,9 +120,9 @@ def _deleted(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     """Do not ask a result that has a gradient to require one."""
     statement = statement_of(trace, site.node)
     edit = None if statement is None else removed(trace, source.document(site), statement)
-    if edit is not None and statement is not None:
+    if statement is not None:
         repair = Repair(Way.DELETE_LINE, lines=(statement.lineno,), text=source.short(site, statement))
-        yield Fix.by(repair, Safety.SAFE, (edit,))
+        yield from Fix.of(repair, Safety.SAFE, edit)
 
 
 def _as_numbers(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
@@ -131,8 +131,7 @@ def _as_numbers(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     torch = edits.torch_in(document)
     if isinstance(node, ast.Call) and any(each.arg == "requires_grad" for each in node.keywords) and torch is not None:
         edit = edits.add_keyword(document, node, "dtype", f"{torch}.float32")
-        if edit is not None:
-            yield Fix.by(Repair(Way.AS_FLOAT, text=f"dtype={torch}.float32"), Safety.SAFE, (edit,))
+        yield from Fix.of(Repair(Way.AS_FLOAT, text=f"dtype={torch}.float32"), Safety.SAFE, edit)
         return
     yield from rewritten(trace, source, site, ".float()", Way.AS_FLOAT)
 

@@ -70,10 +70,9 @@ def _fixes(
     if cause.site is None or not holds(node, cause.site.node):
         drop = _without_wrap(trace, source, found, statement)
         for fix in cut_fixes.undo(trace, source, cause, found.ran.site):
-            if drop is not None:
-                yield Fix.by((*fix.repairs, Repair(Way.NO_FORCE)), Safety.UNSAFE, (*fix.edits, drop))
+            yield from Fix.of((*fix.repairs, Repair(Way.NO_FORCE)), Safety.UNSAFE, *fix.edits, drop)
         return
-    written = Rewriting(trace, document, "stack", also=frozenset({"clone", "requires_grad_"}))
+    written = Rewriting(trace, document, also=frozenset({"clone", "requires_grad_"}))
     loss = written.takes_from(node)
     if loss is None or not all(written.takes_from(each) for each in contents(loss).calls if is_read_out(each)):
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
@@ -12,7 +13,7 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import block_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import moved_after, moved_before, removed
+from gradpath.fixes.moving import moved_after, moved_before
 from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.support.fast_dataclasses import dataclass
@@ -133,9 +134,10 @@ def after_step(trace: Trace, source: Source, cleared: Site, stepped: Site) -> It
         return
     document = source.document(cleared)
     moved = moved_after(trace, document, [clear], step)
-    if moved is None and function_of(trace, clear) is function_of(trace, step):
-        gone, lines = removed(trace, document, clear), edits.lines_to_move(document, clear)
-        new = edits.insert_after(document, step, *(lines or ()))
-        moved = (gone, new) if gone is not None and lines is not None and new is not None else None
-    if moved is not None:
-        yield Fix.by(Repair(Way.MOVE_AFTER_STEP, lines=(clear.lineno,)), Safety.UNSAFE, moved, rewrite=True)
+    if (
+        moved is None
+        and function_of(trace, clear) is function_of(trace, step)
+        and len(block_of(trace, clear) or ()) > 1
+    ):
+        moved = edits.relocated(document, [clear], partial(edits.insert_after, document, step))
+    yield from Fix.of(Repair(Way.MOVE_AFTER_STEP, lines=(clear.lineno,)), Safety.UNSAFE, moved, rewrite=True)

@@ -297,9 +297,8 @@ def _stepping_as_well(trace: Trace, source: Source, found: NeverStepped, branch:
     statement = statement_of(trace, branch.node)
     line = f"{found.name}.step()"
     edit = None if statement is None else edits.insert_before(source.document(branch), statement, line)
-    if edit is not None and statement is not None:
-        repair = Repair(Way.STEP_AFTER, (found.name,), (statement.lineno - 1,), line)
-        yield Fix.by(repair, Safety.UNSAFE, (edit,))
+    if statement is not None:
+        yield from Fix.of(Repair(Way.STEP_AFTER, (found.name,), (statement.lineno - 1,), line), Safety.UNSAFE, edit)
 
 
 def _stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterator[Fix]:
@@ -334,9 +333,8 @@ def _stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix
     scaler = _scaler(found.backward)
     line = f"{found.name}.step()" if scaler is None else f"{scaler}.step({found.name})"
     edit = edits.insert_after(source.document(near), statement, line)
-    if edit is not None:
-        repair = Repair(Way.STEP_AFTER, (found.name,), (statement.lineno,), line)
-        yield Fix.by(repair, Safety.UNSAFE, (edit,))
+    repair = Repair(Way.STEP_AFTER, (found.name,), (statement.lineno,), line)
+    yield from Fix.of(repair, Safety.UNSAFE, edit)
 
 
 def _scaler(run: BackwardRan) -> str | None:

@@ -93,6 +93,4 @@ def _unscaled(trace: Trace, source: Source, found: ScaledClip) -> Iterator[Fix]:
     document = source.document(clip)
     scaler, optimizer = (edits.flat(document, each) for each in parts)
     text = f"{scaler}.unscale_({optimizer})"
-    edit = edits.insert_before(document, statement, text)
-    if edit is not None:
-        yield Fix.by(Repair(Way.UNSCALE, text=text), Safety.UNSAFE, (edit,))
+    yield from Fix.of(Repair(Way.UNSCALE, text=text), Safety.UNSAFE, edits.insert_before(document, statement, text))

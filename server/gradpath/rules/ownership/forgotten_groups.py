@@ -158,6 +158,4 @@ def appending(trace: Trace, source: Source, found: Forgotten) -> Iterator[Fix]:
         return
     line = f"{groups.id}.append({found.name})"
     edit = None if making is None else edits.insert_before(source.document(found.site), making, line)
-    if edit is not None:
-        repair = Repair(Way.ADD_GROUP, (found.name,), text=line)
-        yield Fix.by(repair, Safety.UNSAFE, (edit,))
+    yield from Fix.of(Repair(Way.ADD_GROUP, (found.name,), text=line), Safety.UNSAFE, edit)

@@ -49,10 +49,10 @@ def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
     return known
 
 
-def trains(statements: Sequence[ast.stmt]) -> bool:
-    """True if a block calls a `backward` itself."""
+def trains(statements: Sequence[ast.stmt], methods: Collection[str] = ("backward",)) -> bool:
+    """True if a block calls such a method itself."""
     return any(
-        isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr == "backward"
+        isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr in methods
         for statement in statements
         for each in nodes(statement)
     )
@@ -69,6 +69,14 @@ def _makes_room(statements: Sequence[ast.stmt]) -> bool:
             return True
         case _:
             return False
+
+
+def decides_training(node: ast.If) -> bool:
+    """True if an arm of a condition goes back, steps or clears gradients itself."""
+    known = _training.get(node)
+    if known is None:
+        known = _training[node] = trains((*node.body, *node.orelse), ("backward", "step", "zero_grad"))
+    return known
 
 
 def speaks_of_gradients(node: ast.If, *, making: bool) -> bool:
@@ -112,6 +120,7 @@ def is_about_gradients(node: ast.AST, *, making: bool) -> bool:
 _READING_OUT = frozenset({"data", "item", "numpy", "tolist"})
 _GRADIENTS = regex(r"backward|clip|clone|detach|freez|grad|loss|optim|step|train|update")
 _speaking: Noted[bool] = Noted("_idle_speaking")
+_training: Noted[bool] = Noted("_idle_training")
 _known: Noted[dict[ast.If, tuple[bool, bool]]] = Noted("_idle_known")
 """The answers for the conditions in a scope: a newer tree of the module may have the same ones, and other readers."""
 

@@ -31,14 +31,15 @@ class Path:
     """The decisions of one run: those that it must take, and those that it took.
 
     Beyond the prefix it goes the ways of `going`. `home` is the checked file, and `speaking` says whether what is
-    decided has to do with gradients; None where it is no `if`. It was `asked` so often for a way, and `unlikely` counts
-    the answers that are not the likelier ones.
+    decided has to do with gradients, None where it is no `if`; `training` says that an arm of the `if` trains. It was
+    `asked` so often for a way, and `unlikely` counts the answers that are not the likelier ones.
     """
 
     prefix: tuple[bool, ...] = ()
     going: Going = field(default_factory=dict)
     home: str = ""
     speaking: bool | None = None
+    training: bool = False
     taken: list[Decision] = field(default_factory=list)
     outcomes: dict[object, bool] = field(default_factory=dict)
     asked: int = 0
@@ -65,7 +66,8 @@ class Path:
         outcome = self.prefix[index] if index < len(self.prefix) else self.going.get(node, likely)
         place = site()
         idle = idle or not (self.speaking or place.path == self.home)
-        self.taken.append(Decision(key, node, outcome, place, idle, negated, self.speaking is not False, about))
+        speaking = self.speaking is not False
+        self.taken.append(Decision(key, node, outcome, place, idle, negated, speaking, about, self.training))
         self.outcomes[key] = outcome
         if outcome is not likely:
             self.unlikely += 1
@@ -102,19 +104,21 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
     """Run the likeliest path, then each with one more decision turned around.
 
     At most `limit` paths, and none that, as long as the one before, would bring the statements executed together
-    above `budget`. Branches whose arms speak of gradients are turned before the others. Each is turned at most twice
-    for each outcome (two occurrences in loops), so that every arm is entered. Where decisions are to be `combined`,
-    other ways to take them follow, until there are `COMBINED` paths. As long as all paths were refused, as by
-    `if target is None: raise ValueError`, branches that no gradient depends on are turned as well, the last one first.
+    above `budget`. Branches of which an arm trains are turned first, those whose arms do not speak of gradients last.
+    Each is turned at most twice for each outcome (two occurrences in loops), so that every arm is entered. Where
+    decisions are to be `combined`, other ways to take them follow, until there are `COMBINED` paths. As long as all
+    paths were refused, as by `if target is None: raise ValueError`, branches that no gradient depends on are turned as
+    well, the last one first.
     """
-    queue: deque[tuple[bool, ...]] = deque([()])
+    training: deque[tuple[bool, ...]] = deque([()])
+    queue: deque[tuple[bool, ...]] = deque()
     quiet: deque[tuple[bool, ...]] = deque()
     others: deque[tuple[bool, ...]] = deque()
     refused: deque[tuple[bool, ...]] | None = deque(maxlen=REFUSED)
     seen: dict[tuple[int, bool], int] = {}
     count = cost = 0
-    while (queue or quiet or refused or (others and count < COMBINED)) and count < limit and budget > cost:
-        prefix = (queue or quiet or refused or others).popleft()
+    while (training or queue or quiet or refused or (others and count < COMBINED)) and count < limit and budget > cost:
+        prefix = (training or queue or quiet or refused or others).popleft()
         trace = paths.trace(prefix)
         count += 1
         if refused is not None and (count > REFUSED or not _is_refused(trace)):
@@ -133,7 +137,8 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
                     refused.appendleft(turned(trace, index))
             elif seen.get(other, 0) < 2:
                 seen[other] = seen.get(other, 0) + 1
-                (queue if decision.speaking else quiet).append(turned(trace, index))
+                kind = training if decision.training else queue if decision.speaking else quiet
+                kind.append(turned(trace, index))
             elif combined:
                 others.append(turned(trace, index))
 

@@ -42,7 +42,8 @@ class Decision:
 
     `idle` says that the other way is not worth running: it raises at once, or only prints, or is in another file
     and has nothing to do with gradients; `negated` that the condition `node` is the negation of what was decided;
-    `speaking` that the arms may have to do with gradients. `about` is the value whose truth was decided.
+    `speaking` that the arms may have to do with gradients, and `training` that one of them goes back, steps or clears
+    gradients itself. `about` is the value whose truth was decided.
     """
 
     key: object
@@ -53,6 +54,7 @@ class Decision:
     negated: bool = False
     speaking: bool = True
     about: object = None
+    training: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from gradpath.interpreter.doubt import survive
 from gradpath.interpreter.endings import BREAK, CONTINUE, Raised, Returned, Signal, Steps
 from gradpath.interpreter.exceptions import run_assert, run_raise, run_try
 from gradpath.interpreter.expressions import evaluate, make_function, settled
-from gradpath.interpreter.idle import leaves, likely_and_idle, speaks_of_gradients
+from gradpath.interpreter.idle import decides_training, leaves, likely_and_idle, speaks_of_gradients
 from gradpath.interpreter.iteration import Iteration, iterate
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.modules import Module
@@ -300,13 +300,14 @@ def _if(machine: Machine, node: ast.If) -> Steps:
     around = machine.trace.entry if function is None else function.node
     at_hand = function is not None or (isinstance(around, ast.Module) and machine.frame.path == machine.file)
     likely, idle = likely_and_idle(node, around if at_hand else None)
-    path, before = machine.path, machine.path.speaking
+    path, before = machine.path, (machine.path.speaking, machine.path.training)
+    path.training = decides_training(node)
     path.speaking = speaks_of_gradients(node, making=function is not None and function.name == "__init__")
     asked, unlikely = path.asked, path.unlikely
     try:
         holds = _condition(machine, node.test, likely, idle)
     finally:
-        path.speaking = before
+        path.speaking, path.training = before
     arm, other = (node.body, node.orelse) if holds else (node.orelse, node.body)
     if path.asked == asked:
         return (yield from run_block(machine, arm))

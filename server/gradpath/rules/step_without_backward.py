@@ -50,7 +50,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if late is not None:
             yield _report(trace, source, same[-1], late)
             continue
-        if any(id(step.optimizer) in drained for step in same):
+        if any(id(step.optimizer) in drained or any(map(_may_be_leaf, step.parameters)) for step in same):
             continue
         if all(id(tensor) in reported for step in same for tensor in (*step.parameters, *step.unseen)):
             continue
@@ -59,6 +59,11 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         missed = (never and _is_missed(trace, same)) or _trains_copies(trace, flow, same) or _is_only_named(trace, same)
         if missed and not any(rewrappings(trace)):
             yield _report(trace, source, same[-1], _late_backward(trace, same[-1]))
+
+
+def _may_be_leaf(tensor: Tensor) -> bool:
+    """True if a result may be the leaf that it is computed from: on the CPU, `x.to(device)` is `x`."""
+    return tensor.aliasing_unsure and tensor.node is not None
 
 
 def _comes_late(flow: Sequence[Entry], steps: Sequence[Stepped]) -> BackwardRan | None:

@@ -54,7 +54,7 @@ def converted(
     if dtype is not None and not dtype.startswith(("float", "bfloat", "complex")):
         if tensor.dtype == dtype and not moved:
             return value
-        return _cut(machine, tensor, name, dtype)
+        return _cut(machine, tensor, name, dtype, moved)
     same = None if dtype is not None and tensor.dtype is None else (dtype is None or tensor.dtype == dtype)
     same = False if elsewhere else None if any_dtype else same
     if same and not moved:
@@ -70,6 +70,7 @@ def converted(
     made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": value})
     if isinstance(made, TensorValue):
         made.tensor.dtype = None if any_dtype else dtype or tensor.dtype
+        made.tensor.device = None if moved else tensor.device
         made.tensor.aliasing_unsure = bool(same is None or (same and moved))
         if made.tensor.node is not None and same is not False:
             if tensor.node is not None:
@@ -87,12 +88,13 @@ def _is_temporary(machine: Machine, tensor: Tensor) -> bool:
     return isinstance(node.func, ast.Attribute) and node.func.value is origin.node
 
 
-def _cut(machine: Machine, tensor: Tensor, name: str, dtype: str) -> Value:
+def _cut(machine: Machine, tensor: Tensor, name: str, dtype: str, moved: bool) -> Value:
     op = op_of("torch.zeros_like")
     made = run_operation(machine, f"torch.Tensor.{name}", op, {"input": wrap(tensor)})
     if isinstance(made, TensorValue):
         made.tensor.dtype = dtype
         made.tensor.shape = tensor.shape
+        made.tensor.device = None if moved else tensor.device
     return made
 
 

@@ -113,6 +113,7 @@ def settle(
         if result in everything:
             continue
         result.dtype = _dtype(output.dtype, everything, arguments)
+        result.device = _device(everything, arguments)
         if call is None:
             continue
         word = spec.size[index] if index < len(spec.size) else None
@@ -185,6 +186,12 @@ def resize(spec: Op, tensor: Tensor, inputs: Inputs, arguments: Mapping[str, Val
 
 
 _OPERANDS = ("input", "self", "other", "exponent", "min", "max", "value", "end", "weight")
+
+
+def _device(everything: Sequence[Tensor], arguments: Mapping[str, Value]) -> str | None:
+    """The device of a result: that of all operands, where it is known that they have the same."""
+    first = everything[0].device if everything and arguments.get("device") is None else None
+    return first if all(each.device == first for each in everything) else None
 
 
 def _dtype(word: str | None, everything: Sequence[Tensor], arguments: Mapping[str, Value]) -> str | None:

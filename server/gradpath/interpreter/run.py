@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
@@ -343,8 +342,14 @@ def presumed_instance(
     other = function in getattr(cls.node, "body", ()) and getattr(function, "name", "") != "forward"
     initialiser = classes.innermost(own) if other or not isinstance(own, NativeFunction) else own
     if initialiser is not None:  # Other methods may set up what a base has made.
-        with contextlib.suppress(Raised, AutogradError):
+        before = set(machine.called)
+        try:
             machine.call(initialiser, Arguments([instance], open=True))
+        except AutogradError:
+            machine.called &= before
+        except Raised as raised:
+            if raised.error is not None:  # What it called is entered itself, to tell of it.
+                machine.called &= before
     machine.surveyed.update(method for each in cls.mro if each.node is not None for method in each.node.body)
     held = (name for name, value in instance.attributes.items() if isinstance(value, Instance))
     filling = {} if use is None else filling_of(instance, function)

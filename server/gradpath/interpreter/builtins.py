@@ -312,7 +312,8 @@ def _type(machine: Machine, arguments: Arguments) -> Value:
     return machine.unknown("type", ("type", identity(value)), (value,), data=True)
 
 
-def _number(name: str) -> Callable[[Machine, Arguments], Value]:
+def number(name: str) -> Callable[[Machine, Arguments], Value]:
+    """The builtin function that makes a number of something."""
     table: dict[str, Callable[..., Value]] = {"int": int, "float": float, "bool": bool, "round": round, "abs": abs}
     function = table[name]
     made = Made.SOMETHING if name in ("abs", "round") else Made.NUMBER
@@ -408,8 +409,8 @@ _FUNCTIONS: dict[str, Callable[[Machine, Arguments], Value]] = {
     "delattr": _delattr,
     "iter": _iter,
     "next": _next,
-    "abs": _number("abs"),
-    "round": _number("round"),
+    "abs": number("abs"),
+    "round": number("round"),
     "eval": eval_text,
     "exec": exec_text,
     "print": _nothing,
@@ -421,9 +422,9 @@ _FUNCTIONS: dict[str, Callable[[Machine, Arguments], Value]] = {
 }
 
 _TYPES: dict[str, tuple[Callable[[Machine, Arguments], Value], Callable[[Value], bool]]] = {
-    "int": (_number("int"), lambda value: isinstance(value, int)),
-    "float": (_number("float"), lambda value: isinstance(value, float)),
-    "bool": (_number("bool"), lambda value: isinstance(value, bool)),
+    "int": (number("int"), lambda value: isinstance(value, int)),
+    "float": (number("float"), lambda value: isinstance(value, float)),
+    "bool": (number("bool"), lambda value: isinstance(value, bool)),
     "str": (_text, lambda value: isinstance(value, str)),
     "bytes": (_text, lambda value: isinstance(value, bytes)),
     "complex": (_text, lambda value: isinstance(value, complex)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradpath.autograd.ops import find_op
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import name_of
@@ -38,7 +39,7 @@ def _report(trace: Trace, source: Source, failure: Failed, node: ast.Attribute, 
         help_text = "start from a tensor, or call backward only where a loss was added"
     else:
         what = name_of(trace, source, read.tensor, failure.site)
-        by = f".{read.how}()" if read.how in ("item", "tolist") else f"{read.how}()"
+        by = _reader(read)
         value = f"`{what}`" if what and len(what) <= 30 and what != loss else "its tensor"
         inside = holds(node.value, read.site.node)
         if inside:
@@ -59,6 +60,15 @@ def _report(trace: Trace, source: Source, failure: Failed, node: ast.Attribute, 
     )
 
 
+def _reader(read: ReadOut) -> str:
+    """What reads a number out, as the program calls it: `.item()`, `float()`, `math.sqrt()`."""
+    match read.site.node:
+        case ast.Call(func=ast.Attribute() as function, args=[_, *_]):
+            return f"{ast.unparse(function)}()"
+        case _:
+            return f".{read.how}()" if read.how in ("item", "tolist") else f"{read.how}()"
+
+
 def _last_number(trace: Trace, source: Source, failure: Failed, name: str) -> Step | None:
     """The assignment of a constant to the variable, for a label."""
     for statement in trace.visits:
@@ -74,18 +84,19 @@ def _fixes(trace: Trace, source: Source, failure: Failed, read: ReadOut | None) 
         return
     call = read.site.node
     document = source.document(read.site)
+    lines = (read.site.line,)
     edit: Edit | None
-    if isinstance(call.func, ast.Attribute):
-        edit = edits.drop_method(document, call)
-        dropped = f".{call.func.attr}()"
-    else:
-        edit = edits.unwrap_call(document, call)
-        dropped = f"{read.how}()"
-    if edit is None:
-        return
-    safety = Safety.UNSAFE if _kept_elsewhere(trace, read) else Safety.SAFE
-    repair = Repair(Way.DROP_CUT, lines=(read.site.line,), text=dropped)
-    yield Fix.by(repair, safety, (edit,))
+    match call.func:
+        case ast.Attribute(value=module, attr=name) if call.args:  # A function of `math`, which PyTorch has, too.
+            torch = edits.torch_in(document) if find_op(f"torch.{name}") else None
+            edit = None if torch is None else edits.replace(document, module, torch)
+            repair = Repair(Way.WITH_PYTORCH, lines=lines)
+        case ast.Attribute(attr=name):
+            edit, repair = edits.drop_method(document, call), Repair(Way.DROP_CUT, lines=lines, text=f".{name}()")
+        case _:
+            edit, repair = edits.unwrap_call(document, call), Repair(Way.DROP_CUT, lines=lines, text=f"{read.how}()")
+    if edit is not None:
+        yield Fix.by(repair, Safety.UNSAFE if _kept_elsewhere(trace, read) else Safety.SAFE, (edit,))
 
 
 def _kept_elsewhere(trace: Trace, read: ReadOut) -> bool:

@@ -7,13 +7,14 @@ import math
 from collections.abc import Callable, Iterator
 
 from gradpath.autograd.errors import AutogradError, FaultKind
+from gradpath.interpreter import builtins
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.iteration import sample, sequence
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.origins import Copy, Item
+from gradpath.interpreter.origins import Copy, Item, Made
 from gradpath.interpreter.outside import leave
 from gradpath.interpreter.values import (
     UNDEFINED,
@@ -323,6 +324,10 @@ class _Given(Context):
 
 def _math(name: str) -> Callable[[Machine, Arguments], Value]:
     function = getattr(math, name)
+    convert = builtins.number("float")
+
+    def as_float(machine: Machine, value: Value) -> Value:
+        return convert(machine, Arguments([value]))
 
     def call(machine: Machine, arguments: Arguments) -> Value:
         if all(isinstance(value, (int, float)) for value in arguments.positional):
@@ -331,10 +336,11 @@ def _math(name: str) -> Callable[[Machine, Arguments], Value]:
                 return result
             except (ValueError, OverflowError, TypeError):
                 return machine.unknown("arithmetic that fails", data=True)
-        number = next((value for value in arguments.positional if isinstance(value, TensorNumber)), None)
+        read = [each if isinstance(each, (int, float)) else as_float(machine, each) for each in arguments.positional]
+        number = next((each for each in read if isinstance(each, TensorNumber)), None)
         if number is not None:
             return number
-        return machine.unknown(f"math.{name}", None, tuple(arguments.positional))
+        return machine.unknown(f"math.{name}", None, tuple(read), made=Made.NUMBER)
 
     return call
 

@@ -17,6 +17,7 @@ from gradpath.analysis.inplace_writes import (
     may_be_refused,
     names_weights,
     takes_apart,
+    written_inputs,
 )
 from gradpath.analysis.mentions import TELLING, Mentions, is_telling, joined, mentions, parts_of
 from gradpath.analysis.silent_faults import may_fail_silently
@@ -211,19 +212,21 @@ def _lines_that_tell(document: Document) -> list[int]:
 
 
 def predictions_of(entry: Entry, document: Document) -> frozenset[str]:
-    """The parameters of a criterion that may be predictions; none of any other function.
+    """The parameters of a criterion that may be predictions, and what the `forward` of a module is given and writes.
 
-    Nor of one in a file with a backward, which shows what is trained with what.
+    None of any other function, nor of a criterion in a file with a backward, which shows what is trained with what.
     """
     function = entry.function
-    if runs_backward(document.text) or not is_criterion(function, entry.owner) or is_without_grad(function):
+    if is_without_grad(function):
         return frozenset()
-    return predictions(function)
+    if is_criterion(function, entry.owner):
+        return frozenset() if runs_backward(document.text) else predictions(function)
+    return written_inputs(function) if entry.owner is not None and function.name == "forward" else frozenset()
 
 
 def _is_doubtful_criterion(entry: Entry, document: Document) -> bool:
     """True if a criterion may write what its gradient needs, or take its result off the graph."""
-    if not predictions_of(entry, document):
+    if not is_criterion(entry.function, entry.owner) or not predictions_of(entry, document):
         return False
     function, text = entry.function, document.text
     if _may_write(function, document) and may_be_refused(function):

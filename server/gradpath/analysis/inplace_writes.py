@@ -70,6 +70,27 @@ def may_be_refused(function: Definition) -> bool:
     return any(not (isinstance(each, ast.Name) and each.id in unsure) for node in body for each in _written(node))
 
 
+@noted
+def written_inputs(function: Definition) -> frozenset[str]:
+    """The parameters of a function that it writes in place as they were given: `x /= x.norm()`."""
+    spec = function.args
+    required = [*spec.posonlyargs, *spec.args][: len(spec.posonlyargs) + len(spec.args) - len(spec.defaults)]
+    given = {each.arg for each in required if each.arg not in ("self", "cls")}
+    rebound: dict[str, int] = {}
+    for statement in nodes(function):
+        if isinstance(statement, ast.Assign):
+            bound = [target for each in statement.targets for target in nodes(each)]
+            for name in (each.id for each in bound if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)):
+                rebound[name] = min(rebound.get(name, statement.lineno), statement.lineno)
+    return frozenset(
+        target.id
+        for node in nodes(function)
+        for target in _written(node)
+        if isinstance(target, ast.Name) and target.id in given
+        if rebound.get(target.id, target.lineno) >= target.lineno
+    )
+
+
 def _given_by_layers(body: Sequence[ast.AST]) -> set[str]:
     """The variables that a loop over layers hands from one to the next: what the last one saves is not known."""
     layers = {

@@ -21,6 +21,7 @@ from gradpath.interpreter.trace import Trace
 from gradpath.names.files import Files
 from gradpath.overlays import Overlays
 from gradpath.overlays.frameworks.engines import places_of_result
+from gradpath.overlays.presumed.criteria import is_criterion
 from gradpath.overlays.project_modules import ProjectModules
 from gradpath.rules import RULES
 from gradpath.source.cells import bodies
@@ -56,7 +57,10 @@ class Runs:
         self.use = Use.ALONE
         """The use of the function that is entered."""
         self.predictions = frozenset[str]() if entry is None else entry_points.predictions_of(entry, self.document)
-        """The parameters that are presumed to have a graph where the function is used as a loss."""
+        """The parameters that are presumed to have a graph where the function is used as a loss, or as a layer."""
+        is_layer = entry is not None and not is_criterion(entry.function, entry.owner)
+        self.written = " and ".join(f"`{each}`" for each in sorted(self.predictions)) if is_layer else ""
+        """Those that a layer writes in place, in words."""
         self.others: set[object] = set()
         """Other uses that the paths have shown to be of interest."""
 
@@ -169,7 +173,8 @@ def _used(
         if use in runs.others:
             runs.use = use
             told |= found.places
-            found = _with(found, _inspect(runs, source, paths, MORE_EFFORT, told=told, presumed=condition))
+            said = f"{condition} to {runs.written}" if runs.written and use is Use.LOSS else condition
+            found = _with(found, _inspect(runs, source, paths, MORE_EFFORT, told=told, presumed=said))
     return found
 
 

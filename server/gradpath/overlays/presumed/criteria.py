@@ -54,10 +54,13 @@ def presume(machine: Machine, argument: ast.arg, made: Value, default: Value) ->
 
 def back_propagate(machine: Machine, entered: Entered, result: Value) -> None:
     """Run a backward through the loss that a criterion has returned, also where that has no graph."""
-    tensors = tensors_in(machine, result)
-    roots = [each for each in tensors if each.node is not None] or tensors[:1]
+    function, tensors = entered.function, tensors_in(machine, result)
+    roots = [each for each in tensors if each.node is not None]
+    owner = None if function.owner is None else function.owner.name
+    if not roots and isinstance(function.node, Definition) and is_criterion(function.node, owner):
+        roots = tensors[:1]
     if roots and not _is_cut_on_purpose(roots[0]):
-        engines.at_result(machine, entered.function, lambda: backward(machine.autograd, roots, seeds=()))
+        engines.at_result(machine, function, lambda: backward(machine.autograd, roots, seeds=()))
 
 
 def _is_cut_on_purpose(loss: Tensor) -> bool:

@@ -105,8 +105,6 @@ def _given_by_layers(body: Sequence[ast.AST]) -> set[str]:
         match node:
             case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id=name))) if name in layers:
                 found |= {each.id for each in nodes(target) if isinstance(each, ast.Name)}
-            case _:
-                pass
     return found
 
 
@@ -140,8 +138,6 @@ def hands_on_weights(function: Definition, defined: Defined) -> bool:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in defined and _has_weight(node):
                 if any(map(may_be_refused, defined[name])):
                     return True
-            case _:
-                pass
     return False
 
 
@@ -172,8 +168,6 @@ def _written(node: ast.AST) -> Iterator[ast.expr]:
             yield from arguments[:1] if _is_library(receiver) else (receiver,)
         case ast.Call(args=arguments, keywords=keywords) if any(map(_asks_in_place, keywords)):
             yield from arguments[:1] or [node]
-        case _:
-            pass
 
 
 def _subscripted(target: ast.expr) -> Iterator[ast.expr]:

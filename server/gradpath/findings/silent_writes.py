@@ -76,8 +76,6 @@ def skips(trace: Trace) -> Iterator[Skip]:
                         continue
                     if _is_older(before, site, renamed[id(tensor)], name):
                         yield Skip(name, tensor, before.site, site)
-            case _:
-                pass
 
 
 def _is_activation(written: Mutated) -> bool:

@@ -221,8 +221,6 @@ def _besides(trace: Trace) -> dict[int, list[_Written]]:
                 got(time, event.tensor, read.tensor, Cause(read.how, read.site, read.tensor, read.how))
             case Replaced(source=Tensor() as source):
                 got(time, event.tensor, source, Cause("data", event.site, event.tensor))
-            case _:
-                pass
     return found
 
 

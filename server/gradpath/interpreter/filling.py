@@ -125,8 +125,6 @@ def spoken_of(method: Definition) -> Spoken:
                 plain = False
             case ast.If() | ast.IfExp():
                 branches += 1
-            case _:
-                pass
     return Spoken(
         frozenset(reads),
         frozenset(fills),

@@ -106,8 +106,6 @@ def _given_up(machine: Machine, statement: ast.stmt) -> Signal:
                 machine.bind(alias.asname or alias.name.partition(".")[0], unknown)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             machine.frame.scope.set(statement.name, unknown)
-        case _:
-            pass
     for target in targets:
         assign(machine, target, unknown)
     return None

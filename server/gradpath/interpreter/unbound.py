@@ -76,6 +76,4 @@ def _bound_otherwise(inside: list[ast.AST]) -> set[str]:
                 found.add(name)
             case ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
                 found.add(name)
-            case _:
-                pass
     return found

@@ -64,8 +64,6 @@ def _may_be_cleared(trace: Trace, run: BackwardRan) -> bool:
                 pass
             case _ if after:
                 return True
-            case _:
-                pass
     return False
 
 

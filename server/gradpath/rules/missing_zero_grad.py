@@ -66,8 +66,6 @@ def _added(trace: Trace, flow: Sequence[Entry]) -> Iterator[tuple[Update, Backwa
                 if used is not None and added is not None and _is_again(trace, used, step):
                     yield used, added, step
                 used, added = step, None
-            case _:
-                pass
 
 
 def _is_again(trace: Trace, first: Update, second: Update) -> bool:

@@ -148,8 +148,6 @@ def _used_with(trace: Trace, lacking: Lacking) -> Iterator[Untrained]:
                 if event.site.loops or not lacking.repeated:
                     yield Untrained(lacking, optimizers[id(event.optimizer)], arrives, event)
                 return
-            case _:
-                pass
 
 
 def _moves(trace: Trace, step: Stepped) -> bool:

@@ -106,8 +106,6 @@ def _run(block: Sequence[ast.stmt], known: set[str], body: _Body) -> set[str]:
                 known = _run([*statement.body, *getattr(statement, "orelse", ())], known, body)
             case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
                 return known | set(body.bound)
-            case _:
-                pass
     return known
 
 

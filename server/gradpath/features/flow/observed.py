@@ -97,8 +97,6 @@ def observe(trace: Trace, source: Source) -> Observed:
                 leaf = updated_by_hand(trace, event)
                 if leaf is not None:
                     _by_hand(trace, found, event.site, leaf)
-            case _:
-                pass
     _note_holding(trace, source, found)
     return found
 

@@ -89,8 +89,6 @@ def _leading(value: Value, depth: int = 3) -> Iterator[Tensor | None]:
                 yield from _leading(each, depth - 1) if depth > 0 else [None]
         case Instance() | BoundMethod() | Iteration():
             yield None
-        case _:
-            pass
 
 
 def _is_unseen(node: Node) -> bool:

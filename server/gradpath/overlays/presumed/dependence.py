@@ -54,6 +54,4 @@ def _collect(machine: Machine, values: Sequence[Value], found: dict[Unknown, Non
                 holds_any |= _collect(machine, tuple(value.parts()), found, depth - 1)
             case Instance():
                 holds_any = True
-            case _:
-                pass
     return holds_any

@@ -81,8 +81,6 @@ def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
             isinstance(machine.node, ast.Attribute) and uses.is_called(machine, place_of(machine.node.value))
         ):
             models = [target]
-        case _:
-            pass
     missed_flags.tell(machine, value, [weights.weights_of(machine, each) for each in models])
 
 
@@ -231,8 +229,6 @@ def frozen_whole(machine: Machine, model: Value) -> list[Tensor]:
                 later = _doubted(machine)[before:]
                 if not any(own[0] in each or each[0] in own for each in later):
                     return [each for each in weights.of(machine, found) if not each.requires_grad]
-            case _:
-                pass
     return []
 
 

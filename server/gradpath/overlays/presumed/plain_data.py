@@ -143,8 +143,6 @@ def _set_to(method: ast.FunctionDef, name: str) -> Iterator[ast.expr | None]:
                 told[target] = value
             case ast.AugAssign(target=target, value=value) | ast.AnnAssign(target=target, value=value):
                 told[target] = value
-            case _:
-                pass
     for node in nodes(method):
         if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store):
             yield told.get(node)
@@ -190,10 +188,6 @@ def _begun(body: ast.AST) -> Iterator[str]:
                         | ast.Call(func=ast.Attribute(attr="item") | ast.Name(id="float" | "int"))
                     ):
                         yield name
-                    case _:
-                        pass
-            case _:
-                pass
 
 
 def is_parameter(argument: ast.arg, default: Value) -> bool:

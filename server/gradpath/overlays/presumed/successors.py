@@ -24,8 +24,6 @@ def note_successor(machine: Machine, model: Unknown, before: Value) -> None:
             machine.remembered["successor", model.number] = first
         case Unknown() if role_of(before) == "model":
             machine.remembered["successor", model.number] = before
-        case _:
-            pass
 
 
 def predecessor(machine: Machine, model: Unknown) -> Unknown | Tensor | None:

@@ -158,8 +158,6 @@ def _written_tensors(body: ast.AST) -> frozenset[str]:
                 written.add(name)
             case ast.Attribute(value=ast.Name(id=name), attr=attribute) if attribute in _OF_TENSORS:
                 asked.add(name)
-            case _:
-                pass
     return frozenset(written & asked)
 
 

@@ -288,8 +288,6 @@ def _lend(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
                 value.tensor.lend(said)
             case TensorValue() if value.tensor.node is None and value.tensor.provenance is OBSERVED:
                 value.tensor.provenance = said
-            case _:
-                pass
 
 
 def _in_hands(unknown: Unknown, arguments: Arguments) -> tuple[object, ...] | None:
@@ -317,8 +315,6 @@ def _in_hands(unknown: Unknown, arguments: Arguments) -> tuple[object, ...] | No
             case Instance():
                 found[id(value)] = value
                 todo += value.attributes.values()
-            case _:
-                pass
     return tuple(found.values())
 
 

@@ -76,8 +76,6 @@ def note_loaded(machine: Machine, receiver: Unknown, arguments: Arguments, tenso
     match loaded:
         case Unknown(origin=Call(name="copy", of=Unknown(owner=Unknown() as state), arguments=())):
             loaded = state  # Another dict of the same tensors.
-        case _:
-            pass
     taken = machine.remembered.get((_TAKEN, loaded.number)) if isinstance(loaded, Unknown) else None
     if isinstance(taken, Taken) and taken.owner is receiver:
         machine.emit(Loaded(receiver, tensors, taken, machine.site()))

@@ -159,8 +159,6 @@ def _sized(machine: Machine, arguments: Arguments, sized: Arguments, dtype: str 
     match sizes:
         case [Unknown(hint=hint) as count, *_] if isinstance(made, TensorValue) and hint != 1:
             made.tensor.several = conditions.SIZE.of(conditions.name_of(count))
-        case _:
-            pass
     return made
 
 
@@ -177,8 +175,6 @@ def finish(machine: Machine, arguments: Arguments, shape: Shape | None, dtype: s
             made.device = "cpu"
         case Device(kind=device) | (str() as device):
             made.device = device
-        case _:
-            pass
     flag = arguments.keywords.get("requires_grad", False)
     if flag is not False:
         if is_differentiable(dtype) is False and flag is True:

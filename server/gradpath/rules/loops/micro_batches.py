@@ -158,8 +158,6 @@ def _divisors(trace: Trace, backward: BackwardRan) -> Iterator[ast.expr]:
                     yield divisor
                 case ast.BinOp(op=ast.Mult(), right=ast.BinOp(op=ast.Div(), right=divisor)):
                     yield divisor
-                case _:
-                    pass
 
 
 def _assigned(trace: Trace, bound: Bound) -> ast.AST:

@@ -253,8 +253,6 @@ def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) 
                     found.append(call)
             case ast.Name(id=function_name) if function_name in empty:
                 found.append(call)
-            case _:
-                pass
     return found
 
 
@@ -308,8 +306,6 @@ def _stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterat
             repair = Repair(Way.STEP_INSTEAD, (found.name,), (step.line,), f"{found.name}.step()")
             edit = edits.replace(source.document(step), owner, found.name)
             yield Fix.by(repair, Safety.UNSAFE, (edit,))
-        case _:
-            pass
 
 
 def _stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix]:
@@ -343,6 +339,4 @@ def _scaler(run: BackwardRan) -> str | None:
         match root.node.site.node if root.node is not None and isinstance(root.node.site, Site) else None:
             case ast.Call(func=ast.Attribute(attr="scale", value=owner)):
                 return ast.unparse(owner)
-            case _:
-                pass
     return None

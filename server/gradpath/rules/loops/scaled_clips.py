@@ -62,8 +62,6 @@ def scaled_clips(trace: Trace) -> Iterator[ScaledClip]:
                 if ran is not None and clip is not None and _of_scaler(trace, event) is not None:
                     yield ScaledClip(ran, clip, event)
                 ran = clip = None
-            case _:
-                pass
 
 
 def _asks_for_scale(trace: Trace, clip: Clipped) -> bool:

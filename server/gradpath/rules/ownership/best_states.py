@@ -41,8 +41,6 @@ def best_states(trace: Trace) -> Iterator[BestState]:
                 kept = _kept(trace, site, partial(_is_name, name=model))
                 if kept is not None and _is_trained_in(kept[0], model):
                     yield from _changed(trace, owner, site, *kept, model)
-            case _:
-                pass
 
 
 def _renamed(trace: Trace) -> Iterator[tuple[object, Site]]:
@@ -94,8 +92,6 @@ def _bindings(test: ast.If) -> Iterator[tuple[str, ast.expr]]:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 pairs = zip(targets, values, strict=False)
                 yield from ((target.id, value) for target, value in pairs if isinstance(target, ast.Name))
-            case _:
-                pass
 
 
 def _holds_state(value: ast.expr, state: ast.AST) -> bool:

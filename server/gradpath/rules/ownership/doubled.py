@@ -59,8 +59,6 @@ def _gets_nothing(trace: Trace, given: Given) -> bool:
             case Stepped() if event.optimizer is given.optimizer:
                 if not reached.isdisjoint(map(id, (*event.parameters, *event.unseen))):
                     return False
-            case _:
-                pass
     return True
 
 

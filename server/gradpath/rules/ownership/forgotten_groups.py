@@ -50,8 +50,6 @@ def _bindings(function: Definition) -> Iterator[tuple[ast.Assign, str, ast.expr]
                 for target, value in zip(targets, values, strict=False):
                     if isinstance(target, ast.Name):
                         yield binding, target.id, value
-            case _:
-                pass
 
 
 def _candidates(function: Definition) -> Iterator[tuple[str, ast.Assign, ast.expr, Sequence[ast.Name]]]:
@@ -83,8 +81,6 @@ def _is_group(value: ast.expr) -> bool:
             keys = {each.value for each in named if isinstance(each, ast.Constant)}
         case ast.Call(func=ast.Name(id="dict"), keywords=options):
             keys = {each.arg for each in options}
-        case _:
-            pass
     return bool(keys & {"params", "lr", "weight_decay"})
 
 

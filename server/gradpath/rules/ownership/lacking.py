@@ -87,8 +87,6 @@ def touched(trace: Trace) -> frozenset[int]:
                         found.add(id(tensor.cut.source))
             case Flagged(tensor=tensor) | Replaced(tensor=tensor):
                 found.add(id(tensor))
-            case _:
-                pass
     return frozenset(found)
 
 

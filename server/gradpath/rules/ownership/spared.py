@@ -58,8 +58,6 @@ def _condition(trace: Trace, node: ast.AST) -> ast.expr | None:
             case ast.For(iter=drawn):
                 named = any(method == "named_parameters" for _, method, _ in methods_called(drawn))
                 return condition if named else None
-            case _:
-                pass
     return None
 
 

@@ -34,8 +34,6 @@ def thawed(trace: Trace, held: Set[int]) -> Iterator[Lacking]:
                 if before is not None and given is not None:
                     site, freezing = _apart(event.site, before.site)
                     found.setdefault(site.node, (given, site, freezing, []))[3].append(tensor)
-            case _:
-                pass
     for given, site, freezing, tensors in found.values():
         missing = tuple(each for each in tensors if id(each) not in held)
         yield Lacking(missing, site, [given], partial(_was_frozen, trace, missing, site, freezing))

@@ -241,10 +241,7 @@ class Reuse:
 
 
 def compare(
-    parsed: Parsed,
-    before: Memory | None,
-    running: tuple[object, ...],
-    surroundings: Callable[[Surroundings], bool],
+    parsed: Parsed, before: Memory | None, running: tuple[object, ...], surroundings: Callable[[Surroundings], bool]
 ) -> Reuse | None:
     """The part of an earlier check that can be reused; None where the document cannot be cut into pieces.
 

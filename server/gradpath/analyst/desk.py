@@ -100,11 +100,7 @@ class Desk:
     """
 
     def __init__(
-        self,
-        found: Callable[[Path], None],
-        complain: Callable[[str], None] = logger.warning,
-        *,
-        alone: bool = False,
+        self, found: Callable[[Path], None], complain: Callable[[str], None] = logger.warning, *, alone: bool = False
     ) -> None:
         self._found = found
         self._alone = alone

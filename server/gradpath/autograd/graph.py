@@ -170,13 +170,7 @@ class Autograd:
         return results
 
     def _output(
-        self,
-        name: str,
-        output: Output,
-        inputs: Inputs,
-        everything: Sequence[Tensor],
-        node: Node | None,
-        site: object,
+        self, name: str, output: Output, inputs: Inputs, everything: Sequence[Tensor], node: Node | None, site: object
     ) -> Tensor:
         unsure = len(output.alias) > 1
         alias = max(output.alias, key=lambda each: ":" in each) if unsure else output.alias[0]

@@ -48,11 +48,7 @@ class Output:
     file: str | None = None
 
     def tell(
-        self,
-        outcomes: Sequence[Checked],
-        problems: Sequence[Problem],
-        fixes: Sequence[Fixed] | None,
-        stream: TextIO,
+        self, outcomes: Sequence[Checked], problems: Sequence[Problem], fixes: Sequence[Fixed] | None, stream: TextIO
     ) -> int:
         """Write everything to `stream`, complaints to standard error, and return the exit status.
 

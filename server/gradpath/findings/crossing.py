@@ -7,11 +7,7 @@ import ast
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.report import Source
 from gradpath.findings.stories import bindings, name_of, target_of
-from gradpath.findings.syntax import (
-    joins,
-    reads_of,
-    statement_of,
-)
+from gradpath.findings.syntax import joins, reads_of, statement_of
 from gradpath.interpreter.trace import Bound, Built, Held, Kept, Site, Trace
 from gradpath.source.index import inside
 from gradpath.support.fast_dataclasses import dataclass

@@ -6,13 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import moved_leaves
-from gradpath.interpreter.trace import (
-    BackwardRan,
-    Cleared,
-    Stepped,
-    Trace,
-    once,
-)
+from gradpath.interpreter.trace import BackwardRan, Cleared, Stepped, Trace, once
 from gradpath.support.fast_dataclasses import dataclass, field
 
 

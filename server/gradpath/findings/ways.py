@@ -10,17 +10,7 @@ from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.findings.cuts import CASTS, STEP, Cause, cause_of_tensor
 from gradpath.findings.graphs import moves_any, reached_leaves
 from gradpath.findings.stories import short_operation
-from gradpath.interpreter.trace import (
-    BackwardRan,
-    Built,
-    CutOff,
-    Mixed,
-    Mutated,
-    Replaced,
-    Site,
-    Trace,
-    once,
-)
+from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mixed, Mutated, Replaced, Site, Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 
 MOST_TENSORS = 20_000

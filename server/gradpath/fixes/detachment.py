@@ -11,14 +11,7 @@ from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.findings.crossing import Crossing, continuing, readings, reads_at
 from gradpath.findings.graphs import reach
 from gradpath.findings.report import Source
-from gradpath.findings.syntax import (
-    Compound,
-    arguments_of,
-    binds_first,
-    function_of,
-    is_read_first,
-    statement_of,
-)
+from gradpath.findings.syntax import Compound, arguments_of, binds_first, function_of, is_read_first, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Bound, Form, Held, Kept, Site, Stored, Trace
 from gradpath.repairs import Repair, Way

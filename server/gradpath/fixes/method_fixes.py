@@ -34,13 +34,7 @@ def computed_where_read(trace: Trace, source: Source, node: Node) -> Iterator[Fi
 
 
 def _moved(
-    trace: Trace,
-    source: Source,
-    frame: Site,
-    statement: ast.Assign,
-    function: Definition,
-    own: str,
-    name: str,
+    trace: Trace, source: Source, frame: Site, statement: ast.Assign, function: Definition, own: str, name: str
 ) -> Iterator[Fix]:
     owner = next((each for each in reversed(ancestry(trace, function)[:-1]) if isinstance(each, ast.ClassDef)), None)
     if owner is None or names_in(statement.value) - {own} - _globals(trace, owner) - stored_names(statement.value):

@@ -36,10 +36,7 @@ def dict_comprehension(machine: Machine, node: ast.DictComp) -> Value:
     """The value of `{...: ... for ...}`."""
     result = Dict()
     result.open = _comprehend(
-        machine,
-        node,
-        node.value,
-        lambda: result.store(machine.evaluate(node.key), machine.evaluate(node.value)),
+        machine, node, node.value, lambda: result.store(machine.evaluate(node.key), machine.evaluate(node.value))
     )
     return result
 

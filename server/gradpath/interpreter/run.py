@@ -40,12 +40,7 @@ from gradpath.support.fast_dataclasses import dataclass, replace
 
 
 def make_machine(
-    library: Library,
-    prefix: tuple[bool, ...],
-    entry: ast.AST,
-    file: str,
-    budget: int,
-    going: Going = NOWHERE,
+    library: Library, prefix: tuple[bool, ...], entry: ast.AST, file: str, budget: int, going: Going = NOWHERE
 ) -> Machine:
     """A machine with all parts tied together, at the start of a path; `prefix` and `going` say which (see `Path`)."""
     path = Path(prefix, going, file)
@@ -186,11 +181,7 @@ class Use(Enum):
 
 
 def run_function(
-    machine: Machine,
-    tree: ast.Module,
-    function: ast.FunctionDef | ast.AsyncFunctionDef,
-    owner: str | None,
-    use: Use,
+    machine: Machine, tree: ast.Module, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None, use: Use
 ) -> None:
     """Enter a function of the module `tree` (or, with `owner`, a method of that class) with presumed arguments."""
 
@@ -215,10 +206,7 @@ def run_function(
 
 
 def run_inner(
-    machine: Machine,
-    tree: ast.Module,
-    worth: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool],
-    use: Use,
+    machine: Machine, tree: ast.Module, worth: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool], use: Use
 ) -> None:
     """Enter the nested functions that the path has defined and not called: unseen code calls them."""
 

@@ -13,11 +13,7 @@ Address = tuple[str, int]
 
 
 def main(
-    tcp: Address | None = None,
-    ws: Address | None = None,
-    *,
-    log_file: str | None = None,
-    analysis: Sequence[str] = (),
+    tcp: Address | None = None, ws: Address | None = None, *, log_file: str | None = None, analysis: Sequence[str] = ()
 ) -> None:
     """Serve one client, on standard input and output unless an address (host, port) is given.
 

@@ -189,12 +189,7 @@ def values_of(tensor: Tensor, site: Site) -> Iterator[Tensor]:
 
 
 def _aged(
-    trace: Trace,
-    times: dict[int, int],
-    parameter: Tensor,
-    aliases: tuple[Tensor, ...],
-    site: Site,
-    now: int,
+    trace: Trace, times: dict[int, int], parameter: Tensor, aliases: tuple[Tensor, ...], site: Site, now: int
 ) -> Iterator[_Used]:
     """The first alias that is older than a step that changed the parameter, unless that got other memory since."""
     for alias in aliases:

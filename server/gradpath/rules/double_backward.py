@@ -11,14 +11,7 @@ from gradpath.findings.carrying import loop_between
 from gradpath.findings.graphs import meeting, nodes_of, surely_leads
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.second_calls import Case, state_of, taken_alone
-from gradpath.findings.stories import (
-    failures,
-    lifted,
-    name_of,
-    occasion,
-    operation,
-    with_time,
-)
+from gradpath.findings.stories import failures, lifted, name_of, occasion, operation, with_time
 from gradpath.findings.syntax import function_of
 from gradpath.findings.trained import trains_nothing_upstream
 from gradpath.fixes.second_call_fixes import fixes_for

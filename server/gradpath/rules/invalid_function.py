@@ -53,10 +53,7 @@ _REFUSALS = {
         "return a tensor, or a tuple with one for each argument of `forward`",
     ),
     FaultKind.NOT_APPLIED: _Refusal(
-        "a custom Function is called, which only its `apply` may do",
-        "calls it",
-        "",
-        "call `apply` of the class",
+        "a custom Function is called, which only its `apply` may do", "calls it", "", "call `apply` of the class"
     ),
     FaultKind.SAVED_PLAIN: _Refusal(
         "`save_for_backward` is given something else than a tensor as its {place} argument",

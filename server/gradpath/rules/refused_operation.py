@@ -39,9 +39,7 @@ _REFUSALS = {
         "keep a result as `.detach()`, which can be copied",
     ),
     FaultKind.NUMPY: _Refusal(
-        "{name} requires a gradient, which an array cannot have",
-        _ON_GRAPH,
-        "`.detach()` before it leaves the graph",
+        "{name} requires a gradient, which an array cannot have", _ON_GRAPH, "`.detach()` before it leaves the graph"
     ),
     FaultKind.NON_LEAF_FLAG: _Refusal(
         "{name} is the result of a computation: only a leaf can be set to require a gradient, or not to",

@@ -18,17 +18,7 @@ from gradpath.findings.unreached import unreached
 from gradpath.fixes import edits, optimizer_fixes
 from gradpath.fixes.moving import moved_after
 from gradpath.interpreter.ownership import Drained
-from gradpath.interpreter.trace import (
-    BackwardRan,
-    Bound,
-    Built,
-    Cleared,
-    Flagged,
-    GradientSet,
-    Site,
-    Stepped,
-    Trace,
-)
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Flagged, GradientSet, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds
 

@@ -59,9 +59,7 @@ def _others(event: happened.Event) -> str:
             return kind_of(tensor) if isinstance(tensor, Tensor) else ""
 
 
-def _of_parameters(
-    event: Given | happened.Stepped | happened.Cleared | happened.Clipped | Attached | Wrapped,
-) -> str:
+def _of_parameters(event: Given | happened.Stepped | happened.Cleared | happened.Clipped | Attached | Wrapped) -> str:
     match event:
         case happened.Stepped(updated=updated, parameters=parameters, known=known):
             return f"{len(updated)} of {len(parameters)}{'' if known else '+'} parameters updated"

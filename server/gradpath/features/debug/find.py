@@ -11,19 +11,7 @@ from gradpath.analysis.entry_points import Entry, is_entry
 from gradpath.analysis.gaps import name_of
 from gradpath.analysis.inspection import Way
 from gradpath.diagnostic import Diagnostic, Range
-from gradpath.features.debug import (
-    Blind,
-    Choice,
-    Debug,
-    End,
-    Entered,
-    Event,
-    Place,
-    Presumed,
-    Route,
-    Seen,
-    Skipped,
-)
+from gradpath.features.debug import Blind, Choice, Debug, End, Entered, Event, Place, Presumed, Route, Seen, Skipped
 from gradpath.features.debug.events import presumptions, words
 from gradpath.features.debug.unreached import is_entered, unreached
 from gradpath.features.debug.values import origin_of, told

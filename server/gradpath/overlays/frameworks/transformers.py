@@ -62,8 +62,6 @@ def _compute_loss(machine: Machine, arguments: Arguments) -> Value:
     return (loss, outputs) if machine.decide(wanted) else loss
 
 
-NAMES: Names = {
-    **{f"transformers.{name}": TrainerClass(name) for name in ("Trainer", "Seq2SeqTrainer")},
-}
+NAMES: Names = {**{f"transformers.{name}": TrainerClass(name) for name in ("Trainer", "Seq2SeqTrainer")}}
 
 FOLLOWED = True

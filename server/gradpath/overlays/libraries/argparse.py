@@ -57,6 +57,4 @@ class Parser(Object):
         return options
 
 
-NAMES: Names = {
-    "argparse.ArgumentParser": lambda machine, arguments: Parser(),
-}
+NAMES: Names = {"argparse.ArgumentParser": lambda machine, arguments: Parser()}

@@ -23,15 +23,7 @@ from gradpath.overlays.torch.hooks import register_hook, register_post_hook
 from gradpath.overlays.torch.indexing import get_item, set_item
 from gradpath.overlays.torch.operations import call_operation
 from gradpath.overlays.torch.tensor_operators import Operators
-from gradpath.overlays.torch.tensor_value import (
-    Device,
-    DType,
-    Size,
-    TensorValue,
-    number_from,
-    row_of,
-    wrap,
-)
+from gradpath.overlays.torch.tensor_value import Device, DType, Size, TensorValue, number_from, row_of, wrap
 
 Method = Callable[[Machine, TensorValue, Arguments], Value]
 

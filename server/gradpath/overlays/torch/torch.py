@@ -428,8 +428,7 @@ NAMES: Names = {
     **dict.fromkeys((f"torch.{name}" for name in ("zeros", "ones", "empty", "rand", "randn")), _of_floats),
     "torch.Size": TypeClass("Size", _size, lambda value: isinstance(value, tuple)),
     "torch.randint": NativeFunction(
-        "randint",
-        lambda m, a: _sized(m, a, Arguments([a.get(2 if len(a.positional) > 2 else 1, "size", ())]), "int64"),
+        "randint", lambda m, a: _sized(m, a, Arguments([a.get(2 if len(a.positional) > 2 else 1, "size", ())]), "int64")
     ),
     "torch.randperm": lambda m, a: _sized(m, a, Arguments(a.positional[:1]), "int64"),
     "torch.normal": NativeFunction("normal", _normal),

@@ -10,9 +10,7 @@ from gradpath.findings.report import Source
 from gradpath.findings.rewrapping import rewrappings
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.rules.loops.filled_lists import lists
-from gradpath.rules.loops.kept_graphs import (
-    counts,
-)
+from gradpath.rules.loops.kept_graphs import counts
 from gradpath.rules.loops.outliving import Growing, outliving
 from gradpath.rules.loops.sums import sums, unseen_sums
 

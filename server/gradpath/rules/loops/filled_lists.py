@@ -10,14 +10,7 @@ from gradpath.findings.graphs import leads_to, reach
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import statement_of
 from gradpath.interpreter.trace import BackwardRan, Built, Stored, Trace, iterations_between
-from gradpath.rules.loops.kept_graphs import (
-    are_disjoint,
-    come_apart,
-    is_in_forward,
-    is_live,
-    is_number,
-    stands_apart,
-)
+from gradpath.rules.loops.kept_graphs import are_disjoint, come_apart, is_in_forward, is_live, is_number, stands_apart
 from gradpath.rules.loops.outliving import Growing, may_be_learned_from
 
 

@@ -15,16 +15,7 @@ from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import (
-    BackwardRan,
-    Cleared,
-    Clipped,
-    Lent,
-    Site,
-    Stepped,
-    Trace,
-    iterations_between,
-)
+from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Lent, Site, Stepped, Trace, iterations_between
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, inside, methods_called, variables
 from gradpath.source.nodes import statements

@@ -9,16 +9,7 @@ from typing import TypeVar
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.graphs import leads_to, reach
 from gradpath.findings.report import Source
-from gradpath.interpreter.trace import (
-    BackwardRan,
-    Bound,
-    Site,
-    Stored,
-    Trace,
-    iterations_between,
-    parts_of,
-    tensor_of,
-)
+from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stored, Trace, iterations_between, parts_of, tensor_of
 from gradpath.source.index import inside, variables
 from gradpath.source.nodes import statements
 from gradpath.support.fast_dataclasses import dataclass

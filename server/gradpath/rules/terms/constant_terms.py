@@ -111,12 +111,7 @@ def constant_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[T
             yield term
 
 
-def _terms(
-    trace: Trace,
-    source: Source,
-    ran: BackwardRan,
-    asked: list[BackwardCall],
-) -> Iterator[Term]:
+def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardCall]) -> Iterator[Term]:
     zone = terms_of(nodes_of(ran.call.roots))
     graph = reach(nodes_of(ran.call.roots))
     for tensor, event, baseline in constants(trace, ran):

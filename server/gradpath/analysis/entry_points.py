@@ -409,5 +409,4 @@ def _is_lost(node: ast.Expr) -> bool:
     match node:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name))):
             return name in _MEANT_TO_WRITE
-        case _:
-            return False
+    return False

@@ -373,8 +373,7 @@ def _only_binds(node: ast.stmt) -> bool:
             return all(alias.name != "*" for alias in names)
         case ast.Assign(targets=[ast.Name()], value=ast.Constant()):
             return True
-        case _:
-            return False
+    return False
 
 
 def _bound(node: ast.stmt) -> frozenset[tuple[str, str]]:
@@ -387,5 +386,4 @@ def _bound(node: ast.stmt) -> frozenset[tuple[str, str]]:
             return frozenset((alias.asname or alias.name, f"{source} {alias.name}") for alias in names)
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             return frozenset([(name, ast.dump(value))])
-        case _:
-            return frozenset()
+    return frozenset()

@@ -202,5 +202,4 @@ def _is_library(receiver: ast.expr) -> bool:
     match receiver:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name in _LIBRARIES
-        case _:
-            return False
+    return False

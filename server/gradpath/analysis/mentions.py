@@ -107,8 +107,7 @@ def _may_train(stepping: ast.expr) -> bool:
     match stepping:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name != "self" and _STEPPING.search(name) is None
-        case _:
-            return True
+    return True
 
 
 _STEPPING = regex(r"env|prof", re.IGNORECASE)

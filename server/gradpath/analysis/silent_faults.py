@@ -32,8 +32,7 @@ def _misses(node: ast.AST, parameters: Collection[str]) -> bool:
             )
         case ast.Expr(value=ast.Compare(left=ast.Attribute(attr=name), comparators=[ast.Constant(value=bool())])):
             return name == FLAG
-        case _:
-            return False
+    return False
 
 
 def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: bool) -> bool:
@@ -71,8 +70,7 @@ def _is_loose(node: ast.AST) -> bool:
             )
         case ast.Call(func=ast.Attribute(attr=name), args=[ast.Attribute(value=ast.Name(id="self")), *_]):
             return name.endswith("_")
-        case _:
-            return False
+    return False
 
 
 _DRAWING = frozenset({"rand", "randn", "normal"})
@@ -85,8 +83,7 @@ def _is_called_to_make(node: ast.AST) -> bool:
             return _makes(made)
         case ast.Assign(targets=[ast.Name()], value=value):
             return any(isinstance(each, ast.Call) and _makes(each) for each in nodes(value))
-        case _:
-            return False
+    return False
 
 
 @noted
@@ -104,8 +101,7 @@ def _keeps(node: ast.AST, filled: Collection[str]) -> bool:
             return name in filled
         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=value):
             return _holds(value)
-        case _:
-            return isinstance(_receiver(node), ast.Attribute)
+    return isinstance(_receiver(node), ast.Attribute)
 
 
 def _filled(method: ast.FunctionDef) -> set[str]:
@@ -121,8 +117,7 @@ def _receiver(node: ast.AST) -> ast.expr | None:
             return container
         case ast.Assign(targets=[ast.Subscript(value=container)], value=made) if _makes(made):
             return container
-        case _:
-            return None
+    return None
 
 
 def _holds(value: ast.expr) -> bool:
@@ -131,8 +126,7 @@ def _holds(value: ast.expr) -> bool:
             return any(map(_makes, parts))
         case ast.ListComp(elt=made) | ast.DictComp(value=made):
             return _makes(made)
-        case _:
-            return False
+    return False
 
 
 def _makes(made: ast.expr) -> bool:
@@ -142,5 +136,4 @@ def _makes(made: ast.expr) -> bool:
     match made:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name[:1].isupper()
-        case _:
-            return False
+    return False

@@ -305,8 +305,7 @@ def _matches(alternative: object, value: object) -> Certainty:
             return _sure(value is alternative)
         case str():
             return _sure(value == alternative.removeprefix("="))
-        case _:
-            return Certainty.MAYBE if value is NUMBER else _sure(value == alternative and not isinstance(value, bool))
+    return Certainty.MAYBE if value is NUMBER else _sure(value == alternative and not isinstance(value, bool))
 
 
 def _sure(truth: bool) -> Certainty:

@@ -96,8 +96,7 @@ def reads_at(trace: Trace, source: Source, tensor: Tensor, frame: Site) -> list[
                 return source.text(frame, node) in stored or source.text(frame, owner) in held
             case ast.Call(args=[given, *_]):
                 return joins(node, given) and source.text(frame, given) in held
-            case _:
-                return False
+        return False
 
     name = name_of(trace, source, tensor, frame) if any(each.tensor is tensor for each in known) else ""
     reads = [each for each in reads_of(frame.node) if name and source.text(frame, each) == name]

@@ -77,8 +77,7 @@ def _container(trace: Trace, source: Source, event: Overlooked) -> str:
     match statement_of(trace, event.site.node):
         case ast.Assign(targets=[target]) | ast.AnnAssign(target=target):
             return source.short(event.site, target)
-        case _:
-            return source.short(event.site)
+    return source.short(event.site)
 
 
 def widest(way: str, others: Sequence[str]) -> str:

@@ -87,8 +87,7 @@ def _is_of_model(event: Bound, states: Mapping[int, Taken]) -> bool:
             return True
         case state, "values" | "items":
             return id(state) in states
-        case _:
-            return False
+    return False
 
 
 def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
@@ -125,8 +124,7 @@ def _gives_another(value: ast.expr, name: str) -> bool:
             return any(isinstance(each, ast.Name | ast.Attribute | ast.Call | ast.BinOp) for each in (left, right))
         case ast.Call(func=ast.Attribute(attr=method)):
             return method in _COMPUTING
-        case _:
-            return False
+    return False
 
 
 def _given_by(node: ast.AST) -> set[str]:

@@ -57,8 +57,7 @@ def method_of(trace: Trace, node: ast.AST) -> tuple[ast.ClassDef | None, str]:
     match [each for each in ancestry(trace, node) if isinstance(each, ast.FunctionDef | ast.ClassDef)]:
         case [*_, ast.ClassDef() as owner, ast.FunctionDef(name=name)]:
             return owner, name
-        case _:
-            return None, ""
+    return None, ""
 
 
 def has_method(owner: ast.ClassDef, name: str) -> bool:
@@ -103,8 +102,7 @@ def joins(call: ast.AST, container: ast.expr) -> bool:
     match call:
         case ast.Call(func=ast.Name(id="sum") | ast.Attribute(attr="cat" | "stack"), args=[given, *_]):
             return given is container
-        case _:
-            return False
+    return False
 
 
 def is_alone(statement: ast.stmt, call: ast.AST) -> bool:

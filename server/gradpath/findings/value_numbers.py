@@ -132,8 +132,7 @@ class ValueNumbers:
             case ast.Call(args=args, keywords=keywords):
                 given = (*args, *(each.value for each in keywords if each.arg not in _OF_GRAPHS))
                 return " ".join(self._text(each) for each in given if isinstance(each, ast.Constant | ast.UnaryOp))
-            case _:
-                return ""
+        return ""
 
     def _begun(self, tensor: Tensor) -> int:
         """The number of what no tensor was computed for: its turn among those that an expression has made.
@@ -160,8 +159,7 @@ def _called(at: object) -> str:
     match at.node if isinstance(at, Site) else None:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
             return name
-        case _:
-            return PRESUMED
+    return PRESUMED
 
 
 def _always_gives_the_same(node: ast.AST, tensor: Tensor, text: str) -> bool:
@@ -171,5 +169,4 @@ def _always_gives_the_same(node: ast.AST, tensor: Tensor, text: str) -> bool:
             return True
         case ast.Call() | ast.BinOp() | ast.UnaryOp() | ast.Compare():
             return tensor.shape is not None and not tensor.is_parameter and not is_drawn(text)
-        case _:
-            return False
+    return False

@@ -110,8 +110,7 @@ def _gone_through(document: Document, loop: ast.For, call: ast.Call) -> str | No
             pairs = zip(targets, given, strict=False)
             found = [arg for each, arg in pairs if isinstance(each, ast.Name) and each.id == loss]
             return edits.flat(document, found[0]) if found else None
-        case _:
-            return None
+    return None
 
 
 def _is_touched(case: Case) -> bool:

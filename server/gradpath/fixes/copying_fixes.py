@@ -53,8 +53,7 @@ def _is_picked_from(trace: Trace, node: ast.expr) -> bool:
     match around[-2] if len(around) > 1 and isinstance(node, ast.Call) else None:
         case ast.Subscript() | ast.Attribute(attr="values" | "indices"):
             return True
-        case _:
-            return False
+    return False
 
 
 def _places(trace: Trace, source: Source, found: Overwriting) -> Iterator[tuple[Site, ast.expr]]:

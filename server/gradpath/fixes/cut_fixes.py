@@ -69,8 +69,7 @@ def _is_taken(cause: Cause, node: ast.AST) -> bool:
     match node:
         case ast.Call(func=ast.Attribute(attr=name), args=args):
             return cause.how != "not differentiable" or (name in CASTS | {"detach"} and not args)
-        case _:
-            return isinstance(node, ast.Attribute)
+    return isinstance(node, ast.Attribute)
 
 
 def _dropped(trace: Trace, source: Source, cause: Cause, site: Site) -> Iterator[Fix]:

@@ -263,8 +263,7 @@ def _operand(node: ast.AST) -> ast.expr | None:
             return value
         case ast.Call(args=[value, *_]):
             return value
-        case _:
-            return None
+    return None
 
 
 # What is written
@@ -322,8 +321,7 @@ def detached(form: Form, text: str, taken: set[str]) -> str | None:
             return f"tuple({item} for {name} in {text})"
         case "list":
             return f"[{item} for {name} in {text}]"
-        case _:
-            return f"{{key: {item} for key, {name} in {text}.items()}}"
+    return f"{{key: {item} for key, {name} in {text}.items()}}"
 
 
 def _shape(form: Form) -> object:
@@ -337,5 +335,4 @@ def form_of(bound: Bound) -> Form:
         case Held(kind=kind, tensors=tensors, complete=complete, container=container):
             parts = tuple((str(index), Form("tensor", (each,), each)) for index, each in enumerate(tensors))
             return Form(kind, tensors, container, parts, not complete)
-        case _:
-            return Form("tensor", tuple(_bound_tensors(bound)), bound.value)
+    return Form("tensor", tuple(_bound_tensors(bound)), bound.value)

@@ -158,8 +158,7 @@ class Rewriting:
                 return self.takes_from(node) is not None
             case ast.Call(func=ast.Attribute(attr=name)) if name in _SPREADS:
                 return self._spread(node)
-            case _:
-                return not (isinstance(node, ast.Name) and node.id in ("np", "numpy"))
+        return not (isinstance(node, ast.Name) and node.id in ("np", "numpy"))
 
     def takes_from(self, node: ast.AST) -> ast.expr | None:
         """What a conversion, and those that it is made of, take their value from, if they can go; notes how.

@@ -143,8 +143,7 @@ def _needs_parentheses(node: ast.AugAssign) -> bool:
             return isinstance(node.op, ast.Pow) or isinstance(node.value.op, ast.Not)
         case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() | ast.Constant() | ast.List() | ast.Dict():
             return False
-        case _:
-            return True
+    return True
 
 
 def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stmt, safety: Safety) -> Iterator[Fix]:

@@ -106,8 +106,7 @@ def _is_start(statement: ast.AST, name: str) -> TypeGuard[ast.Assign]:
     match statement:
         case ast.Assign(targets=[ast.Name(id=bound)], value=ast.Constant(value=int() | float())):
             return bound == name
-        case _:
-            return False
+    return False
 
 
 def _summed(case: Case) -> Fix | None:

@@ -43,8 +43,7 @@ def is_small(value: object) -> bool:
             return len(value) <= LONGEST
         case tuple():
             return len(value) <= ITEMS
-        case _:
-            return True
+    return True
 
 
 def is_light(value: tuple[object, ...]) -> bool:
@@ -76,8 +75,7 @@ def is_affordable(operator: str, left: object, right: object) -> bool:
             return True
         case "mod" if isinstance(left, (str, bytes)):
             return not _asks_for_width(left)
-        case _:
-            return True
+    return True
 
 
 def _asks_for_width(text: str | bytes) -> bool:

@@ -152,8 +152,7 @@ def _put_together(value: Value, name: str, arguments: Arguments) -> str | None:
             return joined(value, parts.items)
         case "join", [tuple() as texts] if isinstance(value, str):
             return joined(value, texts)
-        case _:
-            return None
+    return None
 
 
 def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value:
@@ -265,8 +264,7 @@ def _bound(member: Value, instance: Instance) -> Value:
             return BoundMethod(member.function, instance.cls)
         case Object(binds=True):
             return BoundMethod(member, instance)
-        case _:
-            return member
+    return member
 
 
 class Super(Object):

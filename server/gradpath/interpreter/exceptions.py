@@ -47,8 +47,7 @@ def _assume(machine: Machine, test: ast.expr, wanted: bool) -> bool:
         case ast.BoolOp(op=operator, values=parts):
             agree = all if isinstance(operator, ast.And) == wanted else any
             return agree(_assume(machine, each, wanted) for each in parts)
-        case _:
-            return machine.assume(machine.evaluate(test), wanted)
+    return machine.assume(machine.evaluate(test), wanted)
 
 
 def run_try(machine: Machine, node: ast.Try) -> Steps:

@@ -264,8 +264,7 @@ def _spec(part: ast.expr) -> str:
             return ""
         case ast.JoinedStr(values=[ast.Constant(value=str() as spec)]):
             return spec
-        case _:
-            return "?"
+    return "?"
 
 
 def _walrus(machine: Machine, node: ast.NamedExpr) -> Value:

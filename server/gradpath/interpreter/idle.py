@@ -24,8 +24,7 @@ def leaves(statements: Sequence[ast.stmt]) -> bool:
             return leaves(body) and leaves(orelse)
         case ast.Expr(value=ast.Call(func=function)):
             return last_name(function) in ("exit", "_exit", "quit")
-        case _:
-            return False
+    return False
 
 
 def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
@@ -67,8 +66,7 @@ def _makes_room(statements: Sequence[ast.stmt]) -> bool:
             return True
         case [ast.Delete(targets=[ast.Subscript(slice=ast.Constant(value=0))])]:
             return True
-        case _:
-            return False
+    return False
 
 
 def decides_training(node: ast.If) -> bool:
@@ -113,8 +111,7 @@ def is_about_gradients(node: ast.AST, *, making: bool) -> bool:
             return _GRADIENTS.search(name) is not None
         case ast.AugAssign(value=value):
             return not isinstance(value, ast.Constant)
-        case _:
-            return False
+    return False
 
 
 _READING_OUT = frozenset({"data", "item", "numpy", "tolist"})

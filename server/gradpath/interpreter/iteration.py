@@ -158,8 +158,7 @@ def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
             if found is not None:
                 return found, False
             return endless(machine, value, ()), True
-        case _:
-            raise machine.error("TypeError", f"'{type(value).__name__}' object is not iterable", value)
+    raise machine.error("TypeError", f"'{type(value).__name__}' object is not iterable", value)
 
 
 def metered(machine: Machine, items: Iterable[Value]) -> Iterator[Value]:

@@ -283,8 +283,7 @@ def _counter(machine: Machine, test: ast.expr) -> int | None:
         ):
             value = evaluate(machine, counter)
             return value if type(value) is int else None
-        case _:
-            return None
+    return None
 
 
 def _length(machine: Machine, test: ast.expr, start: int | None, done: int) -> int | None:

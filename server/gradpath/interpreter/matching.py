@@ -37,8 +37,7 @@ def matches(machine: Machine, pattern: ast.pattern, subject: Value, assign: Assi
             return _mapping(machine, pattern, subject, assign)
         case ast.MatchClass():
             return _class(machine, pattern, subject, assign)
-        case _:
-            return True
+    return True
 
 
 def _undecided(machine: Machine, pattern: ast.pattern, subject: Value) -> bool:

@@ -138,8 +138,7 @@ def name_of(origin: Origin) -> str:
             return name
         case Library(name=name):
             return name.rpartition(".")[2]
-        case _:
-            return ""
+    return ""
 
 
 def sources_of(origin: Origin) -> tuple[object, ...]:
@@ -151,5 +150,4 @@ def sources_of(origin: Origin) -> tuple[object, ...]:
             return (of, *arguments)
         case Computed(sources=sources):
             return sources
-        case _:
-            return ()
+    return ()

@@ -142,8 +142,7 @@ def _may_wait(statement: ast.stmt) -> bool:
             return not any(isinstance(each, ast.FunctionDef) and each.name == "backward" for each in body)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             return True
-        case _:
-            return False
+    return False
 
 
 def _define(machine: Machine, late: Mapping[str, ast.stmt], done: set[str], name: str) -> Value:

@@ -70,8 +70,7 @@ def _own_targets(statement: ast.stmt) -> Sequence[ast.expr]:
             return [target]
         case ast.With(items=items) | ast.AsyncWith(items=items):
             return [item.optional_vars for item in items if item.optional_vars is not None]
-        case _:
-            return []
+    return []
 
 
 def _whole(machine: Machine, execute: Callable[[Machine, Any], Signal], statement: ast.stmt) -> Signal:

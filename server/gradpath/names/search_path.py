@@ -117,8 +117,7 @@ class _Reader:
                 return self._parent(self.path(value), count + 1)
             case ast.Call(func=function, args=arguments):
                 return self._call(function, arguments)
-            case _:
-                return None
+        return None
 
     def _call(self, function: ast.expr, arguments: list[ast.expr]) -> str | None:
         name = last_name(function)
@@ -137,8 +136,7 @@ class _Reader:
                 return self._absolute(self.path(only))
             case _, [] if name in _SAME and isinstance(function, ast.Attribute):
                 return self._absolute(self.path(function.value))
-            case _:
-                return None
+        return None
 
     def _joined(self, parts: list[ast.expr]) -> str | None:
         texts = [self.path(part) for part in parts]

@@ -190,8 +190,7 @@ class Overlays:
                 return True
             case TensorValue(tensor=tensor) | Unknown(kind=Kind.PLAIN, tensor=TensorValue(tensor=tensor)):
                 return not tensor.requires_grad and not tensor.is_open
-            case _:
-                return False
+        return False
 
     def holds_graph(self, value: Value, *, since: int = 0) -> bool:
         """True if a value is or holds a tensor that was computed on a graph, or is presumed to be one.
@@ -209,8 +208,7 @@ class Overlays:
             case tuple() | List() | Dict():
                 parts = parts_of(value)
                 return any(self.holds_graph(each, since=since) for each in parts)
-            case _:
-                return False
+        return False
 
     def may_have_cleared(self, machine: Machine) -> None:
         """Something that is not seen may have cleared any gradients."""
@@ -292,8 +290,7 @@ class Overlays:
             case ModuleInstance():
                 machine.emit(Named(name, value, machine.site()))
                 return None
-            case _:
-                return None
+        return None
 
     def kept(self, frame: Frame) -> tuple[Kept, ...]:
         """The values that the running bodies hold, for fixes that need a path to one."""
@@ -330,5 +327,4 @@ class Overlays:
                 return "TypeError"
             case FaultKind.NOT_IMPLEMENTED:
                 return "NotImplementedError" if error.node is None else "RuntimeError"
-            case _:
-                return "RuntimeError"
+        return "RuntimeError"

@@ -134,8 +134,7 @@ def _form(value: Value, depth: int = 3) -> Form | None:
         case Dict() if type(value) is Dict and value.default is UNDEFINED:
             named = [(_literal(key), part) for key, part in value.entries.values()]
             return _joined("dict", value, named, depth, open=value.open)
-        case _:
-            return None
+    return None
 
 
 def _joined(kind: str, value: Value, parts: list[tuple[str, Value]], depth: int, *, open: bool = False) -> Form | None:

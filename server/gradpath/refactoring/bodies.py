@@ -198,5 +198,4 @@ def counter_of(body: Body) -> Counter | None:
             text, shown = body.text_of(every), body.text_of(target)
             shown = f"({shown})" if isinstance(target, ast.Tuple) and not shown.startswith("(") else shown
             return Counter(number, f"len({text})", f"for {number}, {shown} in enumerate({text}, 1):")
-        case _:
-            return None
+    return None

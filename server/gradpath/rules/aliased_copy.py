@@ -105,8 +105,7 @@ def _names_in(node: ast.AST) -> list[ast.Attribute | ast.Name]:
             return [own, *_names_in(given)]
         case ast.Call(func=ast.Attribute(value=ast.Attribute() | ast.Name() as own)):
             return [own]
-        case _:
-            return []
+    return []
 
 
 def _of_twins(trace: Trace, source: Source, event: Loaded, first: Named, second: Named) -> Report:
@@ -129,8 +128,7 @@ def _text_of(source: Source, named: Named) -> str:
     match named.site.node:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
             return ast.unparse(target)
-        case _:
-            return source.short(named.site, limit=30)
+    return source.short(named.site, limit=30)
 
 
 def _change_between(trace: Trace, event: Loaded) -> Site | None:

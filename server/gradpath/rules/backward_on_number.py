@@ -65,8 +65,7 @@ def _reader(read: ReadOut) -> str:
     match read.site.node:
         case ast.Call(func=ast.Attribute() as function, args=[_, *_]):
             return f"{ast.unparse(function)}()"
-        case _:
-            return f".{read.how}()" if read.how in ("item", "tolist") else f"{read.how}()"
+    return f".{read.how}()" if read.how in ("item", "tolist") else f"{read.how}()"
 
 
 def _last_number(trace: Trace, source: Source, failure: Failed, name: str) -> Step | None:

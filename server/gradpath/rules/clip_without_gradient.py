@@ -83,8 +83,7 @@ def _stored(given: ast.expr | None) -> str:
             return ast.dump(ast.Name(name, ast.Store()))
         case ast.Attribute(value=value, attr=attr):
             return ast.dump(ast.Attribute(value, attr, ast.Store()))
-        case _:
-            return ""
+    return ""
 
 
 def _flow_with_clips(trace: Trace) -> list[Entry | Clipped]:
@@ -140,8 +139,7 @@ def _precedes_own_backward(trace: Trace, clip: Clipped) -> bool:
             others = {id(each.optimizer) for each in trace.of(Stepped) if each.optimizer is not stepped}
             waiting = any(_waits(near[:index], near[index:], other) for other in others)
             return same_activation(place, clip.site) and not waiting
-        case _:
-            return False
+    return False
 
 
 def _is_harmless(event: Event) -> bool:
@@ -162,8 +160,7 @@ def _movers(event: Event) -> tuple[object, ...]:
     match event:
         case Stepped(optimizer=optimizer) | Cleared(owner=optimizer):
             return (optimizer,)
-        case _:
-            return ()
+    return ()
 
 
 def _missed(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> tuple[BackwardRan, Stepped] | None:

@@ -73,8 +73,7 @@ def _is_dimension(argument: ast.expr) -> bool:
             return True
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             return all(map(_is_dimension, parts))
-        case _:
-            return False
+    return False
 
 
 def _start(method: ast.Attribute) -> ast.expr:
@@ -91,8 +90,7 @@ def _is_gradient(receiver: ast.expr) -> bool:
     match receiver:
         case ast.Attribute(attr="grad") | ast.Attribute(value=ast.Attribute(attr="grad"), attr="data"):
             return True
-        case _:
-            return False
+    return False
 
 
 def _is_of_tensors(call: ast.Call, name: str) -> bool:

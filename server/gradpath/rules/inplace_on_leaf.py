@@ -103,8 +103,7 @@ def _is_variable(trace: Trace, statement: ast.stmt) -> bool:
     match statement:
         case ast.AugAssign(target=ast.Name(id=name)):
             return is_read_again(trace, statement, name)
-        case _:
-            return False
+    return False
 
 
 def _is_recorded(error: AutogradError) -> bool:
@@ -129,8 +128,7 @@ def _goes_back(statement: ast.stmt) -> bool:
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr="backward"))):
             return True
-        case _:
-            return False
+    return False
 
 
 def _into_the_dict(trace: Trace, document: Document, statement: ast.stmt) -> Iterator[Fix]:

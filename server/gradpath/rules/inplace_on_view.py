@@ -95,8 +95,7 @@ def _taken_off(statement: ast.stmt) -> str | None:
             while isinstance(view, ast.Subscript):
                 view = view.value
             return ast.unparse(view) if isinstance(view, (ast.Name, ast.Attribute)) else None
-        case _:
-            return None
+    return None
 
 
 def _deed(error: AutogradError, what: str = "it") -> str:
@@ -134,8 +133,7 @@ def _kind(error: AutogradError, view: Tensor) -> str:
             return "a view that was made under `inference_mode`"
         case FaultKind.DETACH_VIEW:
             return "a view of another tensor"
-        case _:
-            return "a view that a custom Function gave"
+    return "a view that a custom Function gave"
 
 
 def _origin(error: AutogradError, view: Tensor) -> str:
@@ -148,8 +146,7 @@ def _origin(error: AutogradError, view: Tensor) -> str:
             return "a view that inference mode made"
         case FaultKind.DETACH_VIEW:
             return "a view of another tensor"
-        case _:
-            return "a view from a custom Function"
+    return "a view from a custom Function"
 
 
 RULE = Rule(

@@ -104,8 +104,7 @@ def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
             return None  # Several values, of which one is the tensor.
         case ast.Call(args=[argument]):
             return argument
-        case _:
-            return None
+    return None
 
 
 def _parts_stored(node: ast.AST) -> Sequence[ast.expr]:
@@ -117,8 +116,7 @@ def _parts_stored(node: ast.AST) -> Sequence[ast.expr]:
             return parts
         case ast.Call(args=[ast.Call(args=positional, keywords=keywords)]):
             return [*positional, *(each.value for each in keywords)]
-        case _:
-            return ()
+    return ()
 
 
 def _names(trace: Trace, part: ast.expr, found: Growing) -> bool:
@@ -139,8 +137,7 @@ def _without_factor(node: ast.expr) -> ast.expr:
             return left
         case ast.BinOp(op=ast.Mult(), left=left, right=right) if _counts(left):
             return right
-        case _:
-            return node
+    return node
 
 
 def _counts(node: ast.expr) -> bool:
@@ -149,8 +146,7 @@ def _counts(node: ast.expr) -> bool:
             return True
         case ast.BinOp(left=ast.Constant(), op=ast.Sub(), right=ast.Name() | ast.Attribute()):
             return True  # `(1 - beta) * loss`, of a running mean.
-        case _:
-            return False
+    return False
 
 
 def _is_made_here(trace: Trace, found: Growing, own: ast.expr) -> bool:
@@ -179,8 +175,7 @@ def _operands(node: ast.expr) -> list[ast.expr]:
             return [*_operands(left), *_operands(right)]
         case ast.UnaryOp(operand=operand):
             return _operands(operand)
-        case _:
-            return [node]
+    return [node]
 
 
 def _stands_for(trace: Trace, name: str, near: Site, found: Growing) -> bool:

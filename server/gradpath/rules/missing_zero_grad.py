@@ -97,8 +97,7 @@ def _only_shows(trace: Trace, first: Update, second: Update) -> bool:
     match trace.loops.get(loop) if loop is not None and not isinstance(second, Stepped) else None:
         case ast.For(iter=ast.Call(func=ast.Name("range"), args=[ast.Constant(2 | 3)])):
             return True
-        case _:
-            return False
+    return False
 
 
 def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, second: Update) -> Report:

@@ -247,8 +247,7 @@ def _parts(value: ast.expr, held: bool) -> list[ast.expr]:
             return [item]
         case ast.Call(args=[ast.GeneratorExp(elt=ast.Tuple(elts=[_, item]))]):
             return [item]
-        case _:
-            return [] if held else [value]
+    return [] if held else [value]
 
 
 def _is_cut(node: ast.AST) -> TypeGuard[ast.Call | ast.Attribute]:
@@ -256,8 +255,7 @@ def _is_cut(node: ast.AST) -> TypeGuard[ast.Call | ast.Attribute]:
     match node:
         case ast.Call(func=ast.Attribute(attr="detach"), args=[]) | ast.Attribute(attr="data"):
             return True
-        case _:
-            return False
+    return False
 
 
 def _cutting(node: ast.Call | ast.Attribute) -> str:

@@ -105,8 +105,7 @@ def _named(groups: Sequence[Group]) -> tuple[str, str]:
             return name, "gets"
         case [first, second]:
             return f"{first} and {second}", "get"
-        case _:
-            return f"{names[0]} and {len(names) - 1} others", "get"
+    return f"{names[0]} and {len(names) - 1} others", "get"
 
 
 _BY_RESULT = "a backward through this result "

@@ -41,5 +41,4 @@ def _is_method(statement: ast.stmt) -> bool:
     match statement:
         case ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given):
             return any(each.arg == "self" for each in given.args[:1]) or bool(statement.decorator_list)
-        case _:
-            return False
+    return False

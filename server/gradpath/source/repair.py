@@ -130,8 +130,7 @@ def _plainest(line: LogicalLine, code: str) -> str:
             return f"{indent}except {UNPARSED}:"
         case "case":
             return f"{indent}case _ if {UNPARSED}:"
-        case _:
-            return f"{indent}if {UNPARSED}:"
+    return f"{indent}if {UNPARSED}:"
 
 
 def header_trial(line: LogicalLine, header: str) -> str:
@@ -152,8 +151,7 @@ def header_trial(line: LogicalLine, header: str) -> str:
             return f"match 1:\n {header}\n"
         case "match":
             return f"{header}\n case _: pass\n"
-        case _:
-            return f"{header}\n"
+    return f"{header}\n"
 
 
 def orphan_header(line: LogicalLine, code: str) -> str:

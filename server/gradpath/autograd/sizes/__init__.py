@@ -184,8 +184,7 @@ def evaluated(word: object, argument: Callable[[str], object]) -> int | None:
         case "/":
             by = argument(rest)
             return value // by if isinstance(by, int) and not isinstance(by, bool) and by > 0 else None
-        case _:
-            return value
+    return value
 
 
 __all__ = ["PARTS", "RULES", "UNSURE", "Given", "Rule", "evaluated", "is_unreduced", "keeps_samples", "size", "sizes"]

@@ -135,8 +135,7 @@ def _folded(given: Given) -> bool | None:
             return True
         case "none":
             return False
-        case _:
-            return None
+    return None
 
 
 def diff(given: Given) -> Shape | None:

@@ -61,8 +61,7 @@ def _viewed(word: str | None, rule: Rule | None, given: Given, old: Shape, steps
         case "as_strided":
             asked = given.integers("stride")
             return None if asked is None or None in asked else tuple(step for step in asked if step is not None)
-        case _:
-            return None
+    return None
 
 
 def _spread(old: Shape, steps: Steps, new: Shape) -> Steps | None:

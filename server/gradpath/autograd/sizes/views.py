@@ -300,8 +300,7 @@ def at_least(rank: int) -> Rule:
                 return (1, *shape, 1)
             case (3, 2):
                 return (*shape, 1)
-            case _:
-                return shape
+        return shape
 
     return rule
 

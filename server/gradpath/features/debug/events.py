@@ -33,8 +33,7 @@ def words(event: happened.Event) -> str:
             return _of_parameters(event)
         case Bound(name=name):
             return f"{name}{_bound(event)}"
-        case _:
-            return _others(event)
+    return _others(event)
 
 
 def _others(event: happened.Event) -> str:
@@ -67,8 +66,7 @@ def _of_parameters(event: Given | happened.Stepped | happened.Cleared | happened
             return f"{len(parameters)}{'' if known else '+'} parameters"
         case happened.Cleared(tensors=tensors, known=known) | happened.Clipped(tensors=tensors, known=known):
             return f"{len(tensors)}{'' if known else '+'} parameters"
-        case _:
-            return f"{len(event.tensors)} parameters"
+    return f"{len(event.tensors)} parameters"
 
 
 def _bound(event: Bound) -> str:

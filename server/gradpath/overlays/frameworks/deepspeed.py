@@ -44,8 +44,7 @@ class DeepSpeedEngine(Object):
                 return NativeFunction(name, lambda m, a: self)
             case "save_checkpoint" | "load_checkpoint" | "set_gradient_accumulation_boundary":
                 return NativeFunction(name, engines.nothing)
-            case _:
-                return machine.attribute(self.model, name)
+        return machine.attribute(self.model, name)
 
     def _step(self, machine: Machine) -> Value:
         """Step and clear, or not: the configuration decides when the accumulation is complete."""

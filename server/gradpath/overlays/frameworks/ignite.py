@@ -26,8 +26,7 @@ class Engine(Object):
                 return NativeFunction(name, lambda m, a: NativeFunction("on", lambda n, b: b.get(0, "handler", None)))
             case "add_event_handler" | "register_events" | "terminate" | "load_state_dict":
                 return NativeFunction(name, engines.nothing)
-            case _:
-                return super().attribute(machine, name)
+        return super().attribute(machine, name)
 
     def _run(self, machine: Machine, arguments: Arguments) -> Value:
         host, _ = iterate(machine, arguments.get(0, "data", ()))

@@ -56,8 +56,7 @@ class LightningInstance(ModuleInstance):
                 return NativeFunction(
                     name, lambda m, a: m.call(m.attribute(self, "requires_grad_"), Arguments([wanted]))
                 )
-            case _:
-                return super().native_attribute(machine, name)
+        return super().native_attribute(machine, name)
 
 
 class LightningClass(ModuleClass, Caller):

@@ -33,8 +33,7 @@ class Parser(Object):
                 )
             case _ if name in _GROUPS:
                 return NativeFunction(name, lambda m, a: self)
-            case _:
-                return machine.unknown("argparse", ("attr", machine.id_of(self), name), (), data=True)
+        return machine.unknown("argparse", ("attr", machine.id_of(self), name), (), data=True)
 
     def _add(self, machine: Machine, arguments: Arguments) -> Value:
         names = [name for name in arguments.positional if isinstance(name, str)]

@@ -76,8 +76,7 @@ def _has_graph(value: Value, depth: int) -> bool:
         case tuple() | Container() | Fields() | Instance():
             parts = parts_of(value)
             return depth == 0 or any(_has_graph(part, depth - 1) for part in parts)
-        case _:
-            return False
+    return False
 
 
 def _freshest(items: list[Value]) -> list[Value]:
@@ -100,8 +99,7 @@ def _is_spent(value: Value, depth: int) -> bool:
         case tuple() | Container() | Fields() | Instance():
             parts = parts_of(value)
             return depth > 0 and any(_is_spent(part, depth - 1) for part in parts)
-        case _:
-            return False
+    return False
 
 
 def _push(machine: Machine, arguments: Arguments) -> Value:

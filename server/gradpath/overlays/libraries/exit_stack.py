@@ -31,8 +31,7 @@ class ExitStack(Context):
                 return NativeFunction(name, lambda m, a: self.leave(m, None))
             case "pop_all":
                 return NativeFunction(name, lambda m, a: self._pop_all())
-            case _:
-                return super().attribute(machine, name)
+        return super().attribute(machine, name)
 
     def leave(self, machine: Machine, raised: Raised | None) -> bool:
         swallowed = False

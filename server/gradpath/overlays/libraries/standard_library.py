@@ -69,8 +69,7 @@ def deep_copy(machine: Machine, value: Value, seen: dict[int, Value] | None = No
         case Unknown(tensor=None, is_data=False):
             seen[id(value)] = unknown = _copied_unknown(machine, value)
             return unknown
-        case _:
-            return value
+    return value
 
 
 def _copied_unknown(machine: Machine, value: Unknown) -> Value:

@@ -60,8 +60,7 @@ def tells_of_graph(value: object) -> bool:
             return True
         case Computed(sources=sources):
             return tells_of_graph(value.negates) or any(map(tells_of_graph, sources))
-        case _:
-            return False
+    return False
 
 
 def is_open(value: Value) -> bool:

@@ -230,8 +230,7 @@ def _gone_through(over: ast.expr) -> list[str]:
     match over:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _GOING_THROUGH:
             return [place for each in args for place in _gone_through(each)]
-        case _:
-            return [place] if (place := place_of(over)) else []
+    return [place] if (place := place_of(over)) else []
 
 
 class _Slices:

@@ -68,8 +68,7 @@ def _may_have_graph(value: object) -> bool:
             return not value.is_data and value.kind not in (Kind.PLAIN, Kind.CUT)
         case tuple():
             return any(map(_may_have_graph, value))
-        case _:
-            return not is_data(value)
+    return not is_data(value)
 
 
 def _saves(value: Unknown) -> bool:

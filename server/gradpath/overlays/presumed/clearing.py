@@ -101,8 +101,7 @@ def has_state(value: Value) -> bool:
             return bool(value.parameters()) or value.has_unknown_parts  # A loss such as `nn.MSELoss()` has nothing.
         case List() | Dict():
             return any(has_state(part) or _is_parameter(part) for part in value.parts())
-        case _:
-            return isinstance(value, Instance)
+    return isinstance(value, Instance)
 
 
 def _is_parameter(value: Value) -> bool:

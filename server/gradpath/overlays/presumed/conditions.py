@@ -92,8 +92,7 @@ def receiver(site: object) -> str:
         case Site(node=ast.Call(func=ast.Attribute(value=thing))):
             text = ast.unparse(thing)
             return text if len(text) <= _LONGEST else ""
-        case _:
-            return ""
+    return ""
 
 
 def name_of(value: Value) -> str:

@@ -188,8 +188,7 @@ def _is_thaw(node: ast.AST) -> bool:
         case ast.Call(func=ast.Attribute(attr="requires_grad_"), args=args, keywords=keywords):
             given = [*args, *(each.value for each in keywords)]
             return not any(isinstance(each, ast.Constant) and each.value is False for each in given)
-        case _:
-            return False
+    return False
 
 
 def _doubt(machine: Machine, thing: Value) -> None:

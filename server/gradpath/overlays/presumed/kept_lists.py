@@ -77,8 +77,7 @@ def _key_of(holder: Unknown) -> tuple[object, ...] | None:
             return ("attr", id(owner), name)
         case Undefined(name=name):
             return ("name", name)
-        case _:
-            return None
+    return None
 
 
 def _own(value: Value) -> int | None:
@@ -87,8 +86,7 @@ def _own(value: Value) -> int | None:
             return value.number
         case Instance():
             return id(value)
-        case _:
-            return None
+    return None
 
 
 def _line(value: Value) -> Iterator[int | None]:

@@ -62,8 +62,7 @@ def model_of_item(source: Unknown, index: Value) -> Unknown | None:
             return model
         case Item(of=Unknown(origin=Call(of=Unknown(name="named_parameters", owner=model)))) if index == 1:
             return model
-        case _:
-            return None
+    return None
 
 
 def _models(source: Value) -> list[Unknown]:
@@ -95,5 +94,4 @@ def _holder(model: Unknown) -> Unknown | None:
             return whole
         case Call(of=Unknown(name=name, owner=Unknown() as whole)) if name in CHILDREN or whole.name == "_modules":
             return whole
-        case _:
-            return None
+    return None

@@ -15,5 +15,4 @@ def place_of(node: ast.expr) -> str:
         case ast.Subscript(value=value):
             owner = place_of(value)
             return owner and f"{owner}[]"
-        case _:
-            return ""
+    return ""

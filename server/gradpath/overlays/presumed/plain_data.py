@@ -107,8 +107,7 @@ def is_of_library(value: Unknown) -> bool:
             return value.is_data and (_is_in(_OF_DATA, name) or _is_in(_OF_DATA, _imported_name(value)))
         case Computed(made=Made.DRAWN):
             return True
-        case _:
-            return False
+    return False
 
 
 def gives_data(callee: Unknown) -> bool:
@@ -160,8 +159,7 @@ def _is_number(node: ast.expr | None, given: set[str], cls: Class, seen: frozens
             return _is_number(left, given, cls, seen) and _is_number(right, given, cls, seen)
         case ast.Attribute(value=ast.Name(id="self"), attr=name):
             return is_number(cls, name, seen)
-        case _:
-            return False
+    return False
 
 
 _known: Noted[frozenset[str]] = Noted("_plain_data_known")
@@ -213,5 +211,4 @@ def _is_type(node: ast.expr) -> bool:
             return _is_type(part)
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             return _is_type(left) and _is_type(right)
-        case _:
-            return False
+    return False

@@ -56,8 +56,7 @@ def _has_result(machine: Machine) -> bool:
             function = machine.frame.function
             body = nodes(machine.trace.entry if function is None else function.node)
             return any(isinstance(each, (ast.Assign, ast.Return)) and each.value is machine.node for each in body)
-        case _:
-            return False  # A framework that calls it on what the program returns.
+    return False  # A framework that calls it on what the program returns.
 
 
 def _by_engine(machine: Machine, engine: Unknown, loss: TensorValue | Unknown, arguments: Arguments) -> Value:

@@ -128,8 +128,7 @@ def _way_out(unknown: Unknown) -> str:
             return "data"
         case Computed(made=Made.DETACHED):
             return "detach"
-        case _:
-            return ""
+    return ""
 
 
 def _is_known_data(unknown: Unknown) -> bool:
@@ -278,8 +277,7 @@ def is_computed(unknown: Unknown) -> bool:
             return is_method_of_tensors(name)
         case Computed(made=made):
             return made is Made.ARITHMETIC
-        case _:
-            return False
+    return False
 
 
 def is_made_as_tensor(key: Value) -> bool:

@@ -100,8 +100,7 @@ def is_of_settings(value: Unknown) -> bool:
             return _holds_settings(owner) or is_of_settings(owner)
         case Call(of=Unknown(name="get", owner=Unknown() as owner)):
             return _holds_settings(owner) or is_of_settings(owner)
-        case _:
-            return False
+    return False
 
 
 def _holds_settings(owner: Unknown) -> bool:

@@ -40,8 +40,7 @@ def _is_made_apart(model: Unknown, before: Value) -> bool:
             name = dotted_name(callee)
             makes = name == "torch.load" or name.rpartition(".")[2][:1].isupper() or (same and callee.owner is None)
             return makes and not any(_may_hold(each) for each in _arguments(model))
-        case _:
-            return False
+    return False
 
 
 def _arguments(model: Unknown) -> Iterator[Value]:

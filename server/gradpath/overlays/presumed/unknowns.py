@@ -121,8 +121,7 @@ def _item_of_parameter(machine: Machine, unknown: Unknown) -> TensorValue | None
         case Item(of=Unknown(kind=Kind.PARAMETER) as parameter, key=key) if key is not None:
             item = presume_tensor(machine, parameter).item(machine, key)
             return item if isinstance(item, TensorValue) else None
-        case _:
-            return None
+    return None
 
 
 def unknown_sign(machine: Machine, unknown: Unknown, operator: str) -> Value:

@@ -340,8 +340,7 @@ def _stepper(node: ast.AST) -> str:
         case ast.Call(func=ast.Attribute(value=owner, attr="step"), args=[], keywords=[]):
             place = place_of(owner)
             return "" if place == "self" or _STEPS_ALONG.search(place) else place
-        case _:
-            return ""
+    return ""
 
 
 _STEPS_ALONG = regex(r"sched|env|prof|lr|warm|ema|bar|timer", re.IGNORECASE)

@@ -52,8 +52,7 @@ class GradScaler(Object):
                 return NativeFunction(name, lambda m, a: None)
             case "is_enabled":
                 return NativeFunction(name, lambda m, a: self._is_enabled(m))
-            case _:
-                return super().attribute(machine, name)
+        return super().attribute(machine, name)
 
     def _is_enabled(self, machine: Machine) -> Value:
         if isinstance(self.flag, Unknown):

@@ -23,8 +23,7 @@ class AveragedModel(ModuleClass):
                 return NativeFunction("AveragedModel.update_parameters", _update)
             case "forward":
                 return NativeFunction("AveragedModel.forward", call_wrapped)
-            case _:
-                return UNDEFINED
+        return UNDEFINED
 
 
 def _initialise(machine: Machine, arguments: Arguments) -> Value:

@@ -47,8 +47,7 @@ class CustomFunction(Class, Caller):
                 return Descriptor("classmethod", NativeFunction("Function.apply", _apply))
             case "__call__":
                 return NativeFunction("Function.__call__", _called)
-            case _:
-                return UNDEFINED
+        return UNDEFINED
 
     def enter(self, machine: Machine, entered: Entered) -> Value:
         """A `backward` is given the gradients that it asks for; what it returns has to fit the `forward` beside it."""
@@ -130,8 +129,7 @@ class ContextObject(Instance):
                 return self._saved_tensors(machine)
             case "needs_input_grad":
                 return machine.unknown("needs_input_grad", ("needs_input_grad", machine.id_of(self)), ())
-            case _:
-                return UNDEFINED
+        return UNDEFINED
 
     def _save(self, machine: Machine, arguments: Arguments) -> Value:
         for index, value in enumerate(arguments.positional if self.recorded else ()):

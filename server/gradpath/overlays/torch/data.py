@@ -123,8 +123,7 @@ def _has_graph(value: Value, depth: int = 3) -> bool:
             return any(_has_graph(each, depth - 1) for each in value.tensors)
         case Container() | Instance():
             return depth > 0 and any(_has_graph(part, depth - 1) for part in value.parts())
-        case _:
-            return False
+    return False
 
 
 def _encodes(dataset: Value, collate: Value) -> bool:
@@ -177,8 +176,7 @@ def _collated(machine: Machine, items: Sequence[Value], batch: int | None) -> Va
         case bool() | int() | float():
             dtype = "float64" if isinstance(first, float) else "int64"
             return wrap(machine.autograd.tensor(shape=(batch,), dtype=dtype))
-        case _:
-            return _plain(machine, first)
+    return _plain(machine, first)
 
 
 def _copy(machine: Machine, value: Value, batch: int | None) -> Value:

@@ -51,8 +51,7 @@ class DistributedInstance(ModuleInstance):
                 return NativeFunction(name, lambda m, a: _NoSync(self))
             case "_set_static_graph":
                 return NativeFunction(name, lambda m, a: self.give_up())
-            case _:
-                return super().native_attribute(machine, name)
+        return super().native_attribute(machine, name)
 
     def give_up(self) -> None:
         """Wait for nothing any more."""
@@ -122,8 +121,7 @@ class DistributedClass(Wrapper):
                 return NativeFunction(f"{self.name}.forward", _forward)
             case "no_sync":
                 return super(Wrapper, self).native_member(name)
-            case _:
-                return super().native_member(name)
+        return super().native_member(name)
 
 
 def _initialise(machine: Machine, arguments: Arguments) -> Value:

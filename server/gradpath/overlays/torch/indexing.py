@@ -39,8 +39,7 @@ def kind_of_key(key: Value) -> str:
             if not advanced:
                 return "tuple_basic"
             return "" if "" in advanced else "mask" if "mask" in advanced else "tensor"
-        case _:
-            return "ellipsis" if key is ... else ""
+    return "ellipsis" if key is ... else ""
 
 
 def _refuse_fractions(machine: Machine, key: Value) -> None:
@@ -165,8 +164,7 @@ def _part(key: Value) -> indices.Part:
             if key.tensor.dtype is None or key.tensor.dtype not in ("bool", "uint8"):
                 return None if key.tensor.dtype is None else indices.Pick(shape)
             return None if shape is None else indices.Mask(len(shape))
-        case _:
-            return ... if key is ... else None
+    return ... if key is ... else None
 
 
 def _bounds(key: slice) -> tuple[object, object, object]:

@@ -258,8 +258,7 @@ def parameters_in(value: Value, depth: int = 3) -> list[Tensor]:
         case tuple() | List() | Dict() if depth and is_slender(value):
             parts = parts_of(value)
             return [tensor for part in parts for tensor in parameters_in(part, depth - 1)]
-        case _:
-            return []
+    return []
 
 
 def note_optimizer(machine: Machine) -> None:

@@ -245,8 +245,7 @@ def _returned(
             if top and behaviour.fields:
                 return Fields(items, behaviour.fields)
             return items
-        case _:
-            return values[0] if len(values) == 1 else List(list(values), open=True)
+    return values[0] if len(values) == 1 else List(list(values), open=True)
 
 
 def bind(parameters: Sequence[Parameter], arguments: Arguments) -> dict[str, Value]:
@@ -300,8 +299,7 @@ def kind_of(value: Value) -> object:
             return ops.SEQUENCE
         case Object():
             return ops.OBJECT
-        case _:
-            return value
+    return value
 
 
 def note_facts(kinds: dict[str, object], parameter: str, value: Value) -> None:
@@ -342,8 +340,7 @@ def tensors_in(machine: Machine, value: Value, *, presume: bool = False, depth: 
         case Object() if presume and depth > 0 and value.type_name() in ("generator", "ParameterList"):
             items, _ = sample(machine, value)
             return [t for part in items for t in tensors_in(machine, part, presume=presume, depth=depth - 1)]
-        case _:
-            return []
+    return []
 
 
 _TENSOR_PARAMETERS: dict[str, frozenset[str]] = {}

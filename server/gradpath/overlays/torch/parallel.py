@@ -26,8 +26,7 @@ class Wrapper(ModuleClass):
                 return NativeFunction(name, engines.block)
             case "clip_grad_norm_":
                 return NativeFunction(name, clip_module)
-            case _:
-                return UNDEFINED
+        return UNDEFINED
 
 
 def _initialise(machine: Machine, arguments: Arguments) -> Value:

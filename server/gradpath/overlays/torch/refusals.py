@@ -95,5 +95,4 @@ def _is_number(value: Value) -> bool:
             return isinstance(value.origin, Computed) and value.origin.made is Made.COMPARED
         case tuple() | List():
             return any(isinstance(each, TensorNumber) for each in (value if isinstance(value, tuple) else value.items))
-        case _:
-            return isinstance(value, TensorNumber)
+    return isinstance(value, TensorNumber)

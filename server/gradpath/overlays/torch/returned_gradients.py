@@ -59,8 +59,7 @@ def _returned(result: Value) -> list[Value] | None:
             return None  # A tuple of unknown length is one, too.
         case Unknown(origin=Computed(made=Made.ARITHMETIC)) | TensorValue() | None:
             return [result]
-        case _:
-            return [result] if is_no_tensor(result) else None
+    return [result] if is_no_tensor(result) else None
 
 
 def _refusal(value: Value, gradient: Value, *, wanted: bool) -> FaultKind | None:
@@ -73,8 +72,7 @@ def _refusal(value: Value, gradient: Value, *, wanted: bool) -> FaultKind | None
             return FaultKind.GRADIENT_SHAPE if misfit else None
         case None | Unknown():
             return None
-        case _:
-            return FaultKind.GRADIENT_KIND if is_no_tensor(gradient) else None
+    return FaultKind.GRADIENT_KIND if is_no_tensor(gradient) else None
 
 
 def is_no_tensor(value: Value) -> bool:

@@ -39,8 +39,7 @@ def _plain(value: object) -> object:
             return tuple(map(_plain, value))
         case List():
             return UNSURE if value.open else tuple(map(_plain, value.items))
-        case _:
-            return UNSURE
+    return UNSURE
 
 
 _PLAIN = frozenset({type(None), bool, int, float, str})
@@ -211,8 +210,7 @@ def _dtype(word: str | None, everything: Sequence[Tensor], arguments: Mapping[st
         case "summed":
             first = everything[0].dtype
             return first if first is None or first.startswith(("float", "bfloat", "complex")) else "int64"
-        case _:
-            return word
+    return word
 
 
 def _number(value: Value) -> type:
@@ -226,5 +224,4 @@ def _number(value: Value) -> type:
             return float
         case TensorNumber():
             return int if value.kind == "int" else float
-        case _:
-            return type(None)
+    return type(None)

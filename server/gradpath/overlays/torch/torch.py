@@ -147,8 +147,7 @@ def _sizes(arguments: Arguments) -> Sequence[Value] | None:
             return sizes
         case List(open=False, items=items):
             return items
-        case _:
-            return None
+    return None
 
 
 def _sized(machine: Machine, arguments: Arguments, sized: Arguments, dtype: str | None) -> Value:
@@ -279,8 +278,7 @@ def _data_dtype(value: Value) -> str | None:
                 return None
             order = ("bool", "int64", "float32", "float64")
             return max((kind for kind in kinds if kind in order), key=order.index, default="float32")
-        case _:
-            return None
+    return None
 
 
 def tensor(machine: Machine, arguments: Arguments) -> Value:

@@ -56,5 +56,4 @@ def _is_generator(parameters: Value) -> bool:
             return True
         case Unknown(origin=Call(of=Unknown(name="parameters", owner=model))):
             return role_of(model) == "model"
-        case _:
-            return False
+    return False

@@ -135,8 +135,7 @@ def _last_name(number: ast.AST) -> object:
             return name
         case ast.Constant(value=value):
             return value
-        case _:
-            return number
+    return number
 
 
 def _numbers(test: ast.expr) -> Iterator[ast.AST]:
@@ -173,8 +172,7 @@ def _unscaled(root: Tensor) -> tuple[Node, ...]:
     match root.node.site.node if isinstance(root.node.site, Site) else None:
         case ast.Call(func=ast.Attribute(attr="scale")):
             return root.node.edges
-        case _:
-            return (root.node,)
+    return (root.node,)
 
 
 def _conditions(trace: Trace, loop: ast.AST, step: Stepped) -> Iterator[ast.expr]:

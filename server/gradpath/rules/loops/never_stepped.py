@@ -217,8 +217,7 @@ def _name_of(trace: Trace, source: Source, cleared: Cleared) -> str | None:
     match made:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) if cleared.owner is not None:
             return ast.unparse(target)
-        case _:
-            return None
+    return None
 
 
 def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) -> list[ast.AST]:

@@ -170,8 +170,7 @@ def _names_of(place: ast.AST) -> list[str]:
             return [_name(place), *_names_of(holder)]
         case ast.Name():
             return [_name(place)]
-        case _:
-            return []
+    return []
 
 
 def _name(variable: ast.Name | ast.Attribute) -> str:

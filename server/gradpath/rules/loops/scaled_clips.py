@@ -79,8 +79,7 @@ def _of_scaler(trace: Trace, step: Stepped) -> tuple[ast.expr, ast.expr] | None:
     match call_of(trace, step.site.node):
         case ast.Call(func=ast.Attribute(value=scaler, attr="step"), args=[optimizer, *_]):
             return scaler, optimizer
-        case _:
-            return None
+    return None
 
 
 def _unscaled(trace: Trace, source: Source, found: ScaledClip) -> Iterator[Fix]:

@@ -35,8 +35,7 @@ def is_addition(trace: Trace, node: ast.AST) -> bool:
             return any(_target_of(name, value, node) and reads_total(node, name, value) for name in names)
         case ast.Return(value=value):
             return value is node and _takes_parameter(trace, node)
-        case _:
-            return False
+    return False
 
 
 def _takes_parameter(trace: Trace, node: ast.Call | ast.BinOp) -> bool:
@@ -74,8 +73,7 @@ def _target_of(target: ast.expr, value: ast.expr, node: ast.AST) -> ast.expr | N
             return next((found for one, other in pairs if (found := _target_of(one, other, node))), None)
         case ast.ListComp(elt=inner) | ast.DictComp(value=inner):
             return _target_of(target, inner, node)
-        case _:
-            return None
+    return None
 
 
 def reads_total(node: ast.AST, target: ast.expr, value: ast.expr) -> bool:

@@ -103,8 +103,7 @@ def _holds_state(value: ast.expr, state: ast.AST) -> bool:
             return _holds_state(inner, state)
         case ast.Dict(values=parts) | ast.Tuple(elts=parts) | ast.List(elts=parts):
             return any(_holds_state(each, state) for each in parts)
-        case _:
-            return value is state
+    return value is state
 
 
 def _changes(trace: Trace, step: Stepped, owner: object, site: Site) -> bool:

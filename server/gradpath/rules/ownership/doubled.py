@@ -78,8 +78,7 @@ def _what_is_given(trace: Trace, given: Given) -> frozenset[int]:
     match call_of(trace, given.site.node):
         case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters")), *_]) if given.known:
             return frozenset(map(id, given.models or given.parameters))
-        case _:
-            return frozenset()
+    return frozenset()
 
 
 def _steps_after(trace: Trace, first: Given, second: Given) -> bool:

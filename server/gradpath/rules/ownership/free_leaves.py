@@ -141,5 +141,4 @@ def _is_named(node: ast.expr, name: str) -> bool:
             return own == name
         case ast.Starred(value=value):
             return _is_named(value, name)
-        case _:
-            return False
+    return False

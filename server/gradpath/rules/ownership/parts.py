@@ -99,8 +99,7 @@ def _is_hidden(trace: Trace, event: Overlooked) -> bool:
         ):
             owner = class_of(trace, event.site.node)
             return not isinstance(one, ast.Starred) and not (owner is not None and has_several(owner, name))
-        case _:
-            return False
+    return False
 
 
 def unregistered(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:

@@ -101,5 +101,4 @@ def _uses_nothing(event: Event) -> bool:
             return True
         case Given() | Named() | Taken():
             return True
-        case _:
-            return False
+    return False

@@ -13,7 +13,8 @@ from gradpath.support.fast_dataclasses import dataclass, field
 class Entered:
     """The function of a `def` in the module `tree`, what its decorators `made` of it, and its `self` or class.
 
-    `receiver` is UNDEFINED where it is given neither. `given` are the arguments that other methods were called with.
+    `receiver` is UNDEFINED where it is given neither. `given` are the arguments that other methods are called with,
+    `filling` the methods that run before each call, with the attributes that they fill for it.
     """
 
     function: Function
@@ -21,6 +22,7 @@ class Entered:
     receiver: Value
     tree: ast.Module
     given: Mapping[str, Value] = field(default_factory=dict)
+    filling: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def arguments(self) -> Arguments:
         """The arguments of the call: the receiver, what is given, and what is not seen."""

@@ -1,6 +1,7 @@
 """The attributes that one method fills for another: an agent acts by one and learns by the other.
 
-They are those of `self`, or of an argument that both methods call the same, such as a `memory`: `memory.log_probs`.
+They are those of `self`, of an object of the file that it keeps, such as a `buffer` (`self.buffer.log_probs`), or of an
+argument that both methods call the same, such as a `memory` (`memory.log_probs`).
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.endings import Raised
@@ -17,7 +19,12 @@ from gradpath.interpreter.iteration import Container
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Class, Instance, Value
 from gradpath.source.nodes import Definition, nodes, noted
-from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_dataclasses import dataclass, replace
+
+_OWN = "self."
+"""What the name of an attribute of a part of `self` begins with."""
+
+_NO_PARTS: Mapping[str, Class] = MappingProxyType({})
 
 MOST_BRANCHES = 2
 """Branches in a method that fills attributes: what it does must be plain to see."""
@@ -27,37 +34,45 @@ MOST_BRANCHES = 2
 class Spoken:
     """The attributes that a method reads and fills, and the methods of `self` that it calls.
 
-    An attribute of an argument has the name of the argument and a dot before its own.
+    An attribute of an argument has the name of the argument and a dot before its own, one of a part of `self` also has
+    `self` there. `asks` are the methods of parts that it calls, by the names of both.
 
-    It is `plain` if it neither repeats nor trains anything, and hardly decides.
+    It is `plain` if it trains nothing, and hardly decides.
     """
 
     reads: frozenset[str]
     fills: frozenset[str]
     calls: frozenset[str]
+    asks: frozenset[tuple[str, str]]
     plain: bool
 
 
 def filling_of(instance: Instance, function: ast.AST) -> dict[str, frozenset[str]]:
     """The methods by name, each with the attributes that it alone fills for `function`, and that are empty at first."""
-    found = fillers(instance.cls, function)
+    found = fillers(instance.cls, function, _parts_of(instance))
     return {name: filled for name, filled in found.items() if any(_is_empty(instance, each) for each in filled)}
 
 
 def _is_empty(instance: Instance, name: str) -> bool:
-    if "." in name:
+    owner, _, of_part = name.removeprefix(_OWN).rpartition(".")
+    if owner and not name.startswith(_OWN):
         return True  # Nobody is seen to have filled an argument before.
-    value = instance.attributes.get(name)
+    holder = instance.attributes.get(owner) if owner else instance
+    value = holder.attributes.get(of_part) if isinstance(holder, Instance) else None
     return value is None or (isinstance(value, Container) and not list(value.parts()))
 
 
-def fillers(cls: Class, function: ast.AST) -> dict[str, frozenset[str]]:
-    """The methods by name, each with the attributes that it alone fills for `function`."""
-    methods: dict[str, Definition] = {}
-    for each in reversed(cls.mro):
-        body = each.node.body if each.node is not None else ()
-        methods |= {one.name: one for one in body if isinstance(one, Definition)}
-    spoken = {name: spoken_of(method) for name, method in methods.items()}
+def _parts_of(instance: Instance) -> dict[str, Class]:
+    """The attributes that are objects of the program's classes, with those."""
+    attributes = instance.attributes.items()
+    return {name: each.cls for name, each in attributes if isinstance(each, Instance) and each.cls.node is not None}
+
+
+def fillers(cls: Class, function: ast.AST, parts: Mapping[str, Class] = _NO_PARTS) -> dict[str, frozenset[str]]:
+    """The methods by name, each with the attributes that it alone fills for `function`; `parts` are those of `self`."""
+    methods = _methods_of(cls)
+    inner = {part: {name: spoken_of(each) for name, each in _methods_of(of).items()} for part, of in parts.items()}
+    spoken = {name: _with_parts(spoken_of(method), inner) for name, method in methods.items()}
     own = next((name for name, method in methods.items() if method is function), None)
     if own is None:
         return {}
@@ -73,9 +88,39 @@ def fillers(cls: Class, function: ast.AST) -> dict[str, frozenset[str]]:
     return {name: filled for name, filled in found.items() if filled}
 
 
+def _methods_of(cls: Class) -> dict[str, Definition]:
+    methods: dict[str, Definition] = {}
+    for each in reversed(cls.mro):
+        body = each.node.body if each.node is not None else ()
+        methods |= {one.name: one for one in body if isinstance(one, Definition)}
+    return methods
+
+
+def _with_parts(spoken: Spoken, parts: Mapping[str, Mapping[str, Spoken]]) -> Spoken:
+    """A method together with the methods of parts that it calls: `self.buffer.add(log_prob)` fills what that fills."""
+    asked = [(part, parts[part][name]) for part, name in spoken.asks if name in parts.get(part, ())]
+    return replace(
+        spoken,
+        reads=spoken.reads.union(*({f"{_OWN}{part}.{name}" for name in each.reads} for part, each in asked)),
+        fills=spoken.fills.union(*({f"{_OWN}{part}.{name}" for name in each.fills} for part, each in asked)),
+        plain=spoken.plain and all(each.plain for _, each in asked),
+    )
+
+
 def shared(filling: Mapping[str, frozenset[str]]) -> set[str]:
     """The arguments whose attributes are filled."""
-    return {name.partition(".")[0] for filled in filling.values() for name in filled if "." in name}
+    names = (name for filled in filling.values() for name in filled if not name.startswith(_OWN))
+    return {name.partition(".")[0] for name in names if "." in name}
+
+
+def parts_filled(filled: Iterable[str]) -> dict[str, set[str]]:
+    """The parts of `self` with the attributes that are filled in them."""
+    found: dict[str, set[str]] = {}
+    for name in filled:
+        if name.startswith(_OWN):
+            part, _, attribute = name.removeprefix(_OWN).partition(".")
+            found.setdefault(part, set()).add(attribute)
+    return found
 
 
 def fill(
@@ -102,6 +147,7 @@ def _called(name: str, spoken: Mapping[str, Spoken]) -> set[str]:
 def spoken_of(method: Definition) -> Spoken:
     """The attributes that a method reads and fills, and so on."""
     reads, fills, calls = set[str](), set[str](), set[str]()
+    asks = set[tuple[str, str]]()
     arguments = {each.arg for each in method.args.args}
     branches = 0
     plain = True
@@ -115,13 +161,22 @@ def spoken_of(method: Definition) -> Spoken:
                 calls.add(name)
             case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name), attr=how)):
                 fills.update([name] if how in _FILLING else [])
+                asks.add((name, how))
+            case ast.Call(
+                func=ast.Attribute(
+                    value=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=part), attr=name), attr=how
+                )
+            ):
+                fills.update([f"{_OWN}{part}.{name}"] if how in _FILLING else [])
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=part), attr=name, ctx=ast.Load()):
+                reads.add(f"{_OWN}{part}.{name}")
             case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=of), attr=name), attr=how)) if (
                 of in arguments and how in _FILLING
             ):
                 fills.add(f"{of}.{name}")
             case ast.Attribute(value=ast.Name(id=of), attr=name, ctx=ast.Load()) if of in arguments:
                 reads.add(f"{of}.{name}")
-            case ast.For() | ast.While() | ast.Try() | ast.Yield() | ast.YieldFrom() | ast.Await():
+            case ast.Try() | ast.Yield() | ast.YieldFrom() | ast.Await():
                 plain = False
             case ast.If() | ast.IfExp():
                 branches += 1
@@ -129,6 +184,7 @@ def spoken_of(method: Definition) -> Spoken:
         frozenset(reads),
         frozenset(fills),
         frozenset(calls),
+        frozenset(asks),
         plain and branches <= MOST_BRANCHES and not trains([method]),
     )
 

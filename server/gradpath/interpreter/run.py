@@ -6,7 +6,6 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import partial
-from types import MappingProxyType
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.gradients import is_step_function
@@ -16,7 +15,7 @@ from gradpath.interpreter.budget import Cancelled, Exhausted
 from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
-from gradpath.interpreter.filling import fill, fillers, filling_of, shared
+from gradpath.interpreter.filling import fill, fillers, filling_of, parts_filled, shared
 from gradpath.interpreter.lasting import forget_what_others_set, is_left_to_it, leaves_gradients, leaves_graph
 from gradpath.interpreter.machine import Library, Machine
 from gradpath.interpreter.modules import outline_of
@@ -223,12 +222,11 @@ def run_inner(
 
 
 def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Use) -> None:
-    """Call a function and use it; two calls are iterations of a loop, and between them anything may have happened.
-
-    But a function that clears gradients itself is presumed to be the only one that does.
-    """
+    """Call a function and use it; what is filled in its object is filled for a second call, too."""
     function, receiver = entered.function, entered.receiver
-    if use is not Use.AGAIN:
+    lent = shared(entered.filling)  # By a caller, who may empty it.
+    if use is not Use.AGAIN and (lent or not entered.filling):
+        _fill(machine, entered)
         result = call()
         if not machine.trace.of(BackwardRan):
             machine.uses.discard(Use.FILLED)
@@ -242,9 +240,24 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
         elif _tells_something(machine.trace) and machine.library.holds_graph(result):
             machine.uses.add(Use.BACKWARD)
         return
+    _call_twice(machine, entered, call)
+
+
+def _fill(machine: Machine, entered: Entered) -> None:
+    if isinstance(entered.receiver, Instance):
+        fill(machine, entered.receiver, entered.filling, entered.given)
+
+
+def _call_twice(machine: Machine, entered: Entered, call: Callable[[], Value]) -> None:
+    """Call a function twice, as in iterations of a loop; between them anything may have happened.
+
+    But a function that clears gradients itself is presumed to be the only one that does.
+    """
+    function, receiver = entered.function, entered.receiver
     loop = machine.enter_loop(function.node)
     loop.begin(1)
     before = dict(machine.trace.visits)
+    _fill(machine, entered)
     call()
     machine.era += 1
     if not is_left_to_it(machine.trace, function.node, entered.tree, receiver):
@@ -259,6 +272,7 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
     )
     loop.begin(2)
     try:
+        _fill(machine, entered)
         call()
     except Raised as raised:
         if raised.error is not None:  # Any other exception is no reason to believe that it is called like that.
@@ -293,7 +307,9 @@ def _find(
     if function.name == "__init__":
         return replace(found, receiver=cls.create(machine))
     given = _lent(machine, cls, found.function) if use is Use.FILLED else {}
-    return replace(found, receiver=presumed_instance(machine, cls, function, use, given), given=given)
+    receiver = presumed_instance(machine, cls, function, use)
+    filling = filling_of(receiver, function) if use is Use.FILLED else {}
+    return replace(found, receiver=receiver, given=given, filling=filling)
 
 
 def _lent(machine: Machine, cls: Class, function: Function) -> dict[str, Value]:
@@ -316,13 +332,11 @@ def presumed_instance(
     cls: Class,
     function: ast.AST,
     use: Use | None = None,
-    given: Mapping[str, Value] = MappingProxyType({}),
 ) -> Instance:
     """An instance made by `__init__` with presumed arguments; what its body raises is not this path's fault.
 
     What other methods than `function` assign later is not known when a method is entered: any of them may have run.
-    `function` itself may have counted. With `FILLED`, the methods have run that alone fill an attribute, of what all of
-    them are `given` as well.
+    `function` itself may have counted. With `FILLED`, what one method alone fills stays empty for it to fill.
     """
     instance = cls.create(machine)
     own = cls.find("__init__")
@@ -346,11 +360,14 @@ def presumed_instance(
     for name in _assigned_later(cls, function).union(held) - known:  # A subclass may fill what is empty.
         if name in instance.attributes:
             machine.library.forget(machine, instance, name)
+    for name, filled in parts_filled(known).items():
+        part = instance.attributes[name]
+        assert isinstance(part, Instance)
+        for each in _assigned_later(part.cls, function).intersection(part.attributes) - filled:
+            machine.library.forget(machine, part, each)
     for name in _counted(function):
         if type(number := instance.attributes.get(name)) is int:
             instance.attributes[name] = AtLeast(number)
-    if known:
-        fill(machine, instance, filling, given)
     return instance
 
 

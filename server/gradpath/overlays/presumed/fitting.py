@@ -87,10 +87,11 @@ def read_for(function: Function, tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _chosen(found: Sequence[Profile], name: str) -> Profile | None:
-    """The class that fits: the one of this name, or the only one that is not a part of another."""
-    named = [each for each in found if each.node.name.lower() == name.replace("_", "").lower()]
-    if len(named) == 1:
-        return named[0]
+    """The class that fits: the one of this name or with it in its own, or the only one that is no part of another."""
+    same = [each for each in found if each.node.name.lower() == name.replace("_", "").lower()]
+    for named in (same, [each for each in found if _is_in_name(name, each)]):
+        if len(named) == 1:
+            return named[0]
     made = {made for each in found for made in _made_in(each.node)}
     whole = [each for each in found if each.node.name not in made]
     parts = {id(part) for each in whole for part in whole if part is not each and _takes(each, part)}
@@ -124,18 +125,33 @@ def _is_telling(usage: Usage, profile: Profile, role: str) -> bool:
 
 
 def _is_alone(function: Function, profile: Profile, argument: ast.arg, tree: ast.Module) -> bool:
-    """True if no other parameter is called like that, or is trained as this one is, so that the class is this one's."""
+    """True if no other parameter is called like that, or is trained as this one is, so that the class is this one's.
+
+    Of several the class is that of the one whose name is in its own: a `Generator3D` is the `generator`.
+    """
     is_trained = _is_trained(usage_in(function, argument.arg, tree))
+    is_named = _is_in_name(argument.arg, profile)
     for other in arguments_of(function.node):
         if other is argument or (function.owner is not None and other is arguments_of(function.node)[0]):
             continue
         role = uses.role_of_parameter(function, other.arg) or role_of_name(other.arg)
         usage = usage_in(function, other.arg, tree)
-        if is_trained and not _is_trained(usage):
+        is_named_too = _is_in_name(other.arg, profile)
+        if is_named > is_named_too or (is_named == is_named_too and is_trained and not _is_trained(usage)):
             continue
         if role not in _OTHER_ROLES and _fits(usage, profile, role):
             return False
     return True
+
+
+def _is_in_name(parameter: str, profile: Profile) -> bool:
+    """True if the name of a class has that of a parameter in it; one of a letter or two says nothing."""
+    name = parameter.replace("_", "").rstrip("0123456789").lower()
+    return len(name) >= _TELLING and name in profile.node.name.lower()
+
+
+_TELLING = 3
+"""Letters in the name of a parameter that says what it is."""
 
 
 def _is_trained(usage: Usage) -> bool:

@@ -299,10 +299,16 @@ def of_seen(machine: Machine, optimizer: Unknown) -> list[Tensor]:
 
 
 def _modules(machine: Machine) -> Iterator[tuple[str, ModuleInstance]]:
-    """The modules in the variables of running bodies and in the attributes of objects there, with their names."""
+    """The modules in the variables of running bodies and in the attributes of objects there, with their names.
+
+    A parameter hides what the module calls the same.
+    """
     frame: Frame | None = machine.frame
+    hidden: set[str] = set()
     while frame is not None:
-        for name, value in list(frame.scope.variables.items()):
+        variables = [each for each in frame.scope.variables.items() if each[0] not in hidden]
+        hidden.update(frame.scope.variables)
+        for name, value in variables:
             if isinstance(value, ModuleInstance):
                 yield name, value
             elif isinstance(value, Instance):

@@ -16,7 +16,7 @@ from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.trace import Applied
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Value
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.presumed import targets
+from gradpath.overlays.presumed import conditions, targets
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance, as_part, note_attached
 from gradpath.overlays.torch.operations import bind, kind_of, missing_from, note_facts, run_behaviour, tensors_in
 from gradpath.overlays.torch.packing import Packed, repacked
@@ -325,9 +325,17 @@ def _chain(machine: Machine, arguments: Arguments) -> Value:
         return _incomplete(machine, container, arguments, "input")
     for item in container.items:
         value = machine.call(item, Arguments([value]))
-    if container.open:
+    return _of_more_parts(machine, container, value) if container.open else value
+
+
+def _of_more_parts(machine: Machine, container: ContainerInstance, value: Value) -> Value:
+    """What a chain gives of which only some parts are seen; those that are stand for the others."""
+    if not (container.items and isinstance(value, TensorValue) and value.tensor.surely_requires_grad):
         return machine.unknown("Sequential of unknown parts", None, (value,))
-    return value
+    name, tensor = conditions.callee(None, machine.site()), value.tensor
+    return wrap(
+        machine.autograd.presumed([tensor], provenance=conditions.RESULT.of(name), onward=conditions.INPUT.of(name))
+    )
 
 
 def _append(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:

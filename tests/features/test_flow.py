@@ -15,7 +15,7 @@ from gradpath.features.flow.drawn import picture_of
 from gradpath.features.flow.find import flows_of
 from gradpath.features.flow.table import as_table
 from gradpath.features.graph import Kind
-from gradpath.features.graph.mermaid import as_mermaid
+from gradpath.features.graph.exports import as_mermaid
 from gradpath.features.graph.svg import as_svg
 from gradpath.source.document import Document
 

@@ -12,10 +12,8 @@ import pytest
 from gradpath.analysis.check import check
 from gradpath.cli import main
 from gradpath.features.graph import Kind, Picture, Vertex
-from gradpath.features.graph.as_json import as_json
-from gradpath.features.graph.dot import as_dot
+from gradpath.features.graph.exports import as_dot, as_json, as_mermaid
 from gradpath.features.graph.find import picture_at
-from gradpath.features.graph.mermaid import as_mermaid
 from gradpath.features.graph.svg import as_svg
 from gradpath.source.document import Document
 

@@ -6,7 +6,6 @@ import ast
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from gradpath.analysis.cuts_in_modules import SIGNS, definitions_that_cut, is_forward_with
 from gradpath.analysis.inplace_writes import (
     PARTING,
     asks_for_parameters,
@@ -20,7 +19,7 @@ from gradpath.analysis.inplace_writes import (
     written_inputs,
 )
 from gradpath.analysis.mentions import TELLING, Mentions, is_telling, joined, mentions, parts_of
-from gradpath.analysis.silent_faults import may_fail_silently
+from gradpath.analysis.silent_faults import SIGNS_OF_CUTS, definitions_that_cut, is_forward_with, may_fail_silently
 from gradpath.overlays.presumed.criteria import is_criterion, predictions
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
@@ -235,7 +234,7 @@ def _is_doubtful_criterion(entry: Entry, document: Document) -> bool:
     return any(text.find(sign, start, end) >= 0 for sign in _SIGNS_IN_CRITERIA)
 
 
-_SIGNS_IN_CRITERIA = (*SIGNS, "numpy(", ".data", "detach(", "no_grad", " > ", " < ", " >= ", " <= ")
+_SIGNS_IN_CRITERIA = (*SIGNS_OF_CUTS, "numpy(", ".data", "detach(", "no_grad", " > ", " < ", " >= ", " <= ")
 
 
 def _writing(parsed: Parsed) -> set[str]:

@@ -6,7 +6,9 @@ import ast
 from collections.abc import Collection
 
 from gradpath.overlays.presumed.missed_flags import FLAG, is_near
+from gradpath.source.index import contents
 from gradpath.source.nodes import Definition, last_name, nodes, noted
+from gradpath.source.parse import Parsed
 
 
 @noted
@@ -137,3 +139,28 @@ def _makes(made: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name[:1].isupper()
     return False
+
+
+SIGNS_OF_CUTS = (".sample(", "argmax(", "argmin(", ".float()", "multinomial(", "round(", "sign(", "tensor(", "item()")
+
+
+def definitions_that_cut(parsed: Parsed) -> set[str]:
+    """The functions and classes of a file with a sign of a cut in their text; none where the file trains itself."""
+    document = parsed.document
+    if "backward(" in document.text or not any(sign in document.text for sign in SIGNS_OF_CUTS):
+        return set()
+    found = set()
+    for each in parsed.tree.body:
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            start = document.offset_of_line(each.lineno)
+            end = document.offset_of_line((each.end_lineno or each.lineno) + 1)
+            if any(document.text.find(sign, start, end) >= 0 for sign in SIGNS_OF_CUTS):
+                found.add(each.name)
+    return found
+
+
+def is_forward_with(function: Definition, owner: ast.ClassDef | None, names: Collection[str]) -> bool:
+    """True if a function is the `forward` of a class that is among these definitions, or mentions one."""
+    if owner is None or function.name != "forward":
+        return False
+    return owner.name in names or any(each.id in names for each in contents(owner).names)

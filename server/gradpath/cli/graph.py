@@ -46,19 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def drawn(picture: Picture, form: str) -> str:
     """A picture in one of the formats."""
-    match form:
-        case "svg":
-            from gradpath.features.graph.svg import as_svg
+    from gradpath.features.graph.exports import as_dot, as_json, as_mermaid
+    from gradpath.features.graph.svg import as_svg
 
-            return as_svg(picture)
-        case "dot":
-            from gradpath.features.graph.dot import as_dot
-
-            return as_dot(picture)
-        case "mermaid":
-            from gradpath.features.graph.mermaid import as_mermaid
-
-            return as_mermaid(picture)
-    from gradpath.features.graph.as_json import as_json
-
-    return as_json(picture)
+    return {"svg": as_svg, "dot": as_dot, "mermaid": as_mermaid, "json": as_json}[form](picture)

@@ -9,14 +9,16 @@ from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.findings.gradient_flow import has_run_loops
 from gradpath.findings.graphs import reach
 from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import lifted, turn_of
 from gradpath.findings.syntax import function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Bound, Site, Stored, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules.loops.accumulating import growing
-from gradpath.rules.loops.kept_graphs import is_number
-from gradpath.rules.loops.outliving import Growing
+from gradpath.rules.loops.filled_lists import lists
+from gradpath.rules.loops.kept_graphs import counts, is_number
+from gradpath.rules.loops.outliving import Growing, outliving
+from gradpath.rules.loops.sums import sums, unseen_sums
 from gradpath.rules.loops.totals import is_join, reads_total
 from gradpath.source.index import contents, holds, methods_called, names_in
 from gradpath.support.fast_dataclasses import replace
@@ -25,8 +27,28 @@ from gradpath.support.fast_dataclasses import replace
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Places where a tensor with its graph joins those of earlier iterations."""
     if has_run_loops(trace):
-        for found in growing(trace, source):
+        for found in _growing(trace, source):
             yield _report(trace, source, found)
+
+
+def _growing(trace: Trace, source: Source) -> Iterator[Growing]:
+    """The places that keep the graphs of several iterations, none of which is back-propagated from there.
+
+    An `autograd.grad` with `create_graph` does not count: its result is a part of a loss that is back-propagated.
+    """
+    ends = [event for event in trace.of(BackwardRan) if event.call.accumulates or not event.call.create_graph]
+    executed = {node for event in ends for node in event.executed}
+    executed -= counts(trace)
+    kept = [*sums(trace, executed), *unseen_sums(trace, executed)]
+    if not any(rewrappings(trace)):  # A list of losses that were rebuilt as numbers is what `rewrapped-loss` is about.
+        kept += [*lists(trace, executed, source), *outliving(trace, executed, source)]
+    places = set[ast.AST]()
+    for each in kept:
+        below = reach([each.tensor.node]) if each.tensor.node is not None else {}
+        nodes = {each.site.node, *(node.site.node for node in below if isinstance(node.site, Site))}
+        if places.isdisjoint(nodes):
+            places.add(each.site.node)
+            yield each
 
 
 def _report(trace: Trace, source: Source, found: Growing) -> Report:

@@ -22,8 +22,6 @@ from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Site, Stepped, Trace, iterations_between
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.stray_gradients import stray_gradients
-from gradpath.source.index import stored_names
-from gradpath.source.nodes import parts
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -171,10 +169,6 @@ def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]
     made = tuple(edit for edit in found.values() if edit is not None)
     if made and len(made) == len(found):
         yield Fix.by(Repair(Way.CLEAR_AFTER_UPDATE, text=lines[0]), Safety.UNSAFE, made)
-
-
-def _targets(statement: ast.Assign | ast.AnnAssign | ast.For | ast.With) -> set[str]:
-    return {name for each in parts(statement, ("body",)) for name in stored_names(each)}
 
 
 RULE = Rule(

@@ -13,7 +13,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.iteration import sample, sequence
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.mappings import Dict, make_dict
 from gradpath.interpreter.origins import Copy, Item, Made
 from gradpath.interpreter.outside import leave
 from gradpath.interpreter.values import (
@@ -344,6 +344,43 @@ def _math(name: str) -> Callable[[Machine, Arguments], Value]:
     return call
 
 
+def _import_module(machine: Machine, arguments: Arguments) -> Value:
+    name = arguments.get(0, "name")
+    if isinstance(name, str) and not name.startswith("."):
+        return machine.library.module(machine, name)
+    return machine.unknown("module of a computed name")
+
+
+def _replace(machine: Machine, arguments: Arguments) -> Value:
+    """`replace(obj, **changes)`."""
+    source = arguments.get(0, "obj", None)
+    if not isinstance(source, Instance):
+        return machine.unknown("replace", None, tuple(arguments.all()))
+    made = source.cls.create(machine)
+    made.attributes.update(source.attributes)
+    made.attributes.update({name: value for name, value in arguments.keywords.items() if name != "obj"})
+    return made
+
+
+def _reference(machine: Machine, arguments: Arguments) -> Value:
+    """`ref(x)`: called, it gives `x`."""
+    value = arguments.get(0, "object", None)
+    return NativeFunction("ref", lambda machine, arguments: value)
+
+
+class _NumberClass(Class):
+    """An abstract number type; `holds` says which values are its instances."""
+
+    __slots__ = ("kinds",)
+
+    def __init__(self, name: str, *kinds: type) -> None:
+        super().__init__(name)
+        self.kinds = kinds
+
+    def holds(self, value: Value) -> bool | None:
+        return None if isinstance(value, Unknown) else isinstance(value, self.kinds)
+
+
 NAMES: Names = {
     "copy.deepcopy": lambda machine, arguments: deep_copy(machine, arguments.get(0, "x", None)),
     "copy.copy": _same,
@@ -375,4 +412,16 @@ NAMES: Names = {
     **{f"math.{name}": _math(name) for name in words("sqrt log exp floor ceil cos sin pow log2 log10 prod fabs tanh")},
     "math.pi": math.pi,
     "math.inf": math.inf,
+    "importlib.import_module": _import_module,
+    "dataclasses.replace": _replace,
+    "copy.replace": _replace,
+    "weakref.WeakKeyDictionary": make_dict,
+    "weakref.WeakValueDictionary": make_dict,
+    "weakref.ref": _reference,
+    "weakref.proxy": lambda machine, arguments: arguments.get(0, "object", None),
+    "numbers.Number": _NumberClass("Number", int, float, complex, TensorNumber),
+    "numbers.Complex": _NumberClass("Complex", int, float, complex, TensorNumber),
+    "numbers.Real": _NumberClass("Real", int, float, TensorNumber),
+    "numbers.Rational": _NumberClass("Rational", int),
+    "numbers.Integral": _NumberClass("Integral", int),
 }

@@ -45,7 +45,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if all(id(tensor) in reported for step in same for tensor in (*step.parameters, *step.unseen)):
             continue
         seen = all(_is_of_before(trace, node) for node in presumed) if _are_made_here(trace, same) else not presumed
-        never = (seen or all(map(_takes_none, same))) and all(_never(flow, step) for step in same)
+        never = (seen or all(_takes_none(trace, step) for step in same)) and all(_never(flow, step) for step in same)
         missed = (never and _is_missed(trace, same)) or _trains_copies(trace, flow, same) or _is_only_named(trace, same)
         if missed and not any(rewrappings(trace)):
             yield _report(trace, source, same[-1], _late_backward(trace, same[-1]))
@@ -129,10 +129,26 @@ def _original(leaf: Tensor) -> Tensor:
     return leaf
 
 
-def _takes_none(step: Stepped) -> bool:
-    """True if none of its parameters requires a gradient, so that no backward can give it one."""
+def _takes_none(trace: Trace, step: Stepped) -> bool:
+    """True if none of its parameters requires a gradient by then, so that no backward can give it one."""
     own = (*step.parameters, *step.unseen)
-    return bool(own) and all(not tensor.requires_grad and not tensor.is_open for tensor in own)
+    flags = _flags_at(trace, step)
+    changed = {id(event.tensor) for event in trace.of(Flagged)}
+    return bool(own) and all(
+        not flags[id(each)].value if id(each) in flags else not each.requires_grad and id(each) not in changed
+        for each in own
+    )
+
+
+def _flags_at(trace: Trace, step: Stepped) -> dict[int, Flagged]:
+    """What set `requires_grad` of tensors last before a step: it may be undone after it, as in each turn of a GAN."""
+    found: dict[int, Flagged] = {}
+    for event in trace.events:
+        if event is step:
+            break
+        if isinstance(event, Flagged):
+            found[id(event.tensor)] = event
+    return found
 
 
 def _is_presumed(node: Node) -> bool:
@@ -195,19 +211,19 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
     else:
         steps.insert(0, Step(other.site, "gives these parameters no gradient"))
         headline = f"`{text}` changes nothing: no backward gives its parameters a gradient"
-        if _takes_none(step):
+        if _takes_none(trace, step):
             headline = f"`{text}` changes nothing: what it has requires no gradient"
     if other is None:
         way = "call `backward()` on the loss before the step"
     elif late:
         way = "step after the `backward()`, before the gradients are cleared"
-    elif _takes_none(step):
+    elif _takes_none(trace, step):
         way = "let what is to be trained require a gradient, before anything is computed from it"
     elif has_strangers(trace):
         way = "make the optimizer from the parameters of the model that is trained, when that is complete"
     else:
         way = "let a loss that depends on these parameters take part in the backward"
-    frozen = _frozen_at(trace, step) if other is not None and not late and _takes_none(step) else None
+    frozen = _frozen_at(trace, step) if other is not None and not late and _takes_none(trace, step) else None
     if frozen is not None:
         steps.insert(0, Step(frozen, "freezes all that it steps"))
         headline = f"`{source.short(frozen, limit=40)}` freezes all that `{text}` could change"
@@ -222,7 +238,7 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
 
 def _frozen_at(trace: Trace, step: Stepped) -> Site | None:
     """The place that froze all parameters of a step, if there is one such place."""
-    last = {id(event.tensor): event for event in trace.of(Flagged)}
+    last = _flags_at(trace, step)
     found = [last.get(id(tensor)) for tensor in step.parameters]
     sites = {event.site.node: event.site for event in found if event is not None and not event.value}
     return next(iter(sites.values())) if found and None not in found and len(sites) == 1 else None
@@ -244,7 +260,7 @@ def _backward_near(trace: Trace, step: Stepped) -> BackwardRan | None:
 
 def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> Iterator[Fix]:
     yield from _called(trace, source, step)
-    if _takes_none(step):
+    if _takes_none(trace, step):
         yield from optimizer_fixes.requiring(source, step)
     yield from optimizer_fixes.reached(trace, source, step, other)
     if other is None or not same_activation(step.site, other):

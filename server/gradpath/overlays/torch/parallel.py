@@ -42,7 +42,17 @@ def call_wrapped(machine: Machine, arguments: Arguments) -> Value:
     return machine.call(machine.attribute(wrapper, "module"), Arguments(values, arguments.keywords))
 
 
+def _data_parallel(machine: Machine, arguments: Arguments) -> Value:
+    """`data_parallel(module, inputs)`: what the module gives for the inputs."""
+    given = arguments.get(1, "inputs", ())
+    inputs = list(given) if isinstance(given, tuple) else [given]
+    return machine.call(arguments.get(0, "module", None), Arguments(inputs, open=len(arguments.all()) > 4))
+
+
 NAMES: Names = {
+    "torch.nn.parallel.data_parallel": _data_parallel,
+    "torch.nn.parallel.data_parallel.data_parallel": _data_parallel,
+} | {
     name: Wrapper(name.rpartition(".")[2], [MODULE])
     for name in words(
         """torch.nn.DataParallel torch.nn.parallel.DataParallel torch.distributed.fsdp.FullyShardedDataParallel

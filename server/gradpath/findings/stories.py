@@ -105,6 +105,15 @@ def short_operation(name: str) -> str:
 _IN_WORDS = {"call": "the call", "CopySlices": "a write into a slice", "as_strided": "a view", "index": "indexing"}
 
 
+def elsewhere(source: Source, copy: Tensor) -> str:
+    """The condition, in words, on which `x.to(device)` gave another tensor than `x`."""
+    move = copy.origin.node if isinstance(copy.origin, Site) else None
+    where = move.args[0] if isinstance(move, ast.Call) and move.args else None
+    if isinstance(copy.origin, Site) and isinstance(where, (ast.Name, ast.Attribute)):
+        return f"`{source.text(copy.origin, where)}` is not the CPU"
+    return "it moves to another device"
+
+
 # Times
 
 

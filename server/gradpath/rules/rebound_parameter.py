@@ -13,7 +13,7 @@ from gradpath.diagnostic import Advice, Edit, Fix, Level, Reason, Safety
 from gradpath.findings.cuts import switch_around
 from gradpath.findings.rebinding import lost_updates, rebinding_of, rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.stories import following, target_of, with_time
+from gradpath.findings.stories import elsewhere, following, target_of, with_time
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Given
@@ -121,13 +121,7 @@ def _was_moved(tensor: Tensor) -> bool:
 
 def _report_moved(trace: Trace, source: Source, given: Given, tensor: Tensor) -> Report:
     """The report of an optimizer that is given what `.to(device)` made of a leaf: nothing is raised on the CPU."""
-    move = tensor.origin.node if isinstance(tensor.origin, Site) else None
-    where = move.args[0] if isinstance(move, ast.Call) and move.args else None
-    if isinstance(tensor.origin, Site) and isinstance(where, (ast.Name, ast.Attribute)):
-        place = f"`{source.text(tensor.origin, where)}` is not the CPU"
-    else:
-        place = "it moves to another device"
-    what = f"is a copy and not a leaf if {place}: an optimizer cannot train it"
+    what = f"is a copy and not a leaf if {elsewhere(source, tensor)}: an optimizer cannot train it"
     return replace(_not_a_leaf(trace, source, given.site, tensor, what), silent=True)
 
 

@@ -34,10 +34,32 @@ _DETACHED = regex(r"mems$|past|cache|^kv", re.I)
 """Names of states that models hand out detached, as Transformer-XL does."""
 
 
-def lively(values: Sequence[Value], model: Value) -> tuple[Value, ...]:
-    """The arguments of a model whose graph certainly continues into its result."""
-    kept = [value for value in values if not (isinstance(value, Unknown) and _may_be_detached(value, model))]
-    return tuple(lively(value, model) if isinstance(value, tuple) else value for value in kept)
+def lively(machine: Machine, values: Sequence[Value], model: Value) -> tuple[Value, ...]:
+    """The arguments of a model whose graph certainly continues into its result.
+
+    Who detaches a part of what a method gave, and hands over a further part as it is, knows that it has no graph.
+    """
+    cut = [each for value in values for each in _cut_from(value)]
+    kept = [each for each in values if not (isinstance(each, Unknown) and _may_be_detached(each, model))]
+    kept = [each for each in kept if not (isinstance(each, Unknown) and _trunk_of(machine, each) in cut)]
+    return tuple(lively(machine, value, model) if isinstance(value, tuple) else value for value in kept)
+
+
+def _cut_from(value: Value) -> tuple[Node, ...]:
+    """The nodes below the one from which an argument was cut: `fake.detach()`."""
+    cut = value.tensor.cut if isinstance(value, TensorValue) else None
+    source = None if cut is None or cut.how.rpartition(".")[2] not in ("data", "detach") else cut.source
+    return () if source is None or source.node is None else source.node.edges
+
+
+def _trunk_of(machine: Machine, part: Unknown) -> Node | None:
+    """The node of the trunk of what a method gave that a value is a part of: a model itself gives predictions alone."""
+    whole = whole_of(part)
+    callee = whole.origin.of if whole is not None and isinstance(whole.origin, Call) else None
+    if whole is None or not isinstance(callee, Unknown) or callee.owner is None:
+        return None
+    trunk = machine.remembered.get(("trunk", whole.number))
+    return trunk.tensor.node if isinstance(trunk, TensorValue) else None
 
 
 def _may_be_detached(value: Unknown, model: Value, depth: int = 5) -> bool:

@@ -200,7 +200,7 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
         )
         made.origin = unknown.site
         return made
-    sources = graph_sources(machine, branches.lively(result.sources, result.sources[0] if result.sources else None))
+    sources = graph_sources(machine, branches.lively(machine, result.sources, result.sources[0]))
     model = role_of(result.sources[0]) == "model"
     name = conditions.callee(result)
     onward = (conditions.INPUT if model else conditions.LOSS).of(name)

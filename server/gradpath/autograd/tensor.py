@@ -119,6 +119,9 @@ PRESUMED = "call"
 """The name of a node that represents an unseen call."""
 
 
+PRESUMED_LOSS = "presumed loss"
+"""The operation of a value without a graph that an unseen loss has returned."""
+
 REPARAMETRIZED = "torch.distributions.sample"
 """The detail of the cut of a sample that could have been drawn with a gradient: the class has `rsample`."""
 

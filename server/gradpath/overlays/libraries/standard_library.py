@@ -393,6 +393,7 @@ NAMES: Names = {
         "cached_property", arguments.get(0, "func", None)
     ),
     "collections.namedtuple": _namedtuple,
+    "argparse.Namespace": _simple_namespace,
     "types.SimpleNamespace": _simple_namespace,
     "types.MethodType": lambda machine, arguments: BoundMethod(
         arguments.get(0, "function", None), arguments.get(1, "instance", None)

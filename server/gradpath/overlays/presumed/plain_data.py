@@ -190,13 +190,13 @@ def _begun(body: ast.AST) -> Iterator[str]:
 
 def is_parameter(argument: ast.arg, default: Value) -> bool:
     """True if a parameter takes plain data, by its annotation, its default or its name."""
+    if argument.annotation is None and isinstance(default, (int, float)) and default != 0:
+        return True  # Whatever it is called: `p_loss=3.0` is no loss.
     if role_of_name(argument.arg):
         return False
     if argument.annotation is not None and _is_type(argument.annotation):
         return True
-    if isinstance(default, (bool, str)) or is_option(argument.arg):
-        return True
-    return argument.annotation is None and isinstance(default, (int, float)) and default != 0
+    return isinstance(default, (bool, str)) or is_option(argument.arg)
 
 
 def _is_type(node: ast.expr) -> bool:

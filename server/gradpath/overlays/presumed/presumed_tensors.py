@@ -6,7 +6,7 @@ from functools import cache
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
-from gradpath.autograd.tensor import Cut, Tensor
+from gradpath.autograd.tensor import PRESUMED_LOSS, Cut, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
@@ -57,6 +57,8 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             made.maker = (*sources, *_data_upstream(machine, unknown))
             made.provenance = unknown.provenance
             made.several = _of_batch(machine, unknown)
+            if is_loss(unknown):
+                made.operation = PRESUMED_LOSS
             how, live = _way_out(unknown), next((each for each in sources if each.requires_grad), None)
             if how and live is not None:
                 machine.autograd.cut(made, Cut(how, unknown.site, live))
@@ -293,6 +295,11 @@ def is_made_as_tensor(key: Value) -> bool:
             case _:
                 return False
     return False
+
+
+def is_loss(unknown: Unknown) -> bool:
+    """True if something that is taken for a loss has returned it."""
+    return isinstance(unknown.origin, Call) and role_of(unknown.origin.of) == "loss"
 
 
 def is_of_tensors(value: Value) -> bool:

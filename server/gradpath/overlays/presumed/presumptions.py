@@ -52,7 +52,7 @@ from gradpath.overlays.presumed import clearing, conditions, frozen, model_parts
 from gradpath.overlays.presumed.asked import Asked, has_graph, is_open
 from gradpath.overlays.presumed.conditions import Condition
 from gradpath.overlays.presumed.presumed_tensors import is_made_as_tensor, is_of_frozen
-from gradpath.overlays.presumed.roles import role_of, role_of_name
+from gradpath.overlays.presumed.roles import CRITERION, role_of, role_of_name
 from gradpath.overlays.torch import packing
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.fast_dataclasses import dataclass
@@ -168,7 +168,9 @@ def _is_method_of_data(asked: Asked) -> bool:
 
 
 def _is_loss_of_data(asked: Asked) -> bool:
-    named = role_of_name(asked.unknown.name or asked.unknown.label) == "loss"  # What is used as one may be a model.
+    name = asked.unknown.name or asked.unknown.label
+    named = role_of_name(name) == "loss" or (asked.role == "loss" and CRITERION.match(name))
+    # What is used as a loss, and is not called one, may be a model.
     if not named or asked.unknown.owner is not None or asked.machine is None or asked.has_graph:
         return False
     given = asked.arguments.all()

@@ -45,7 +45,17 @@ from gradpath.overlays.presumed.asked import has_graph, is_open
 from gradpath.overlays.presumed.callbacks import hand_over
 from gradpath.overlays.presumed.clearing import ASKING, OVERWRITING, dotted_name, is_gradient, only_computes
 from gradpath.overlays.presumed.presumed_methods import CALLED, METHODS
+<<<<<<< HEAD
 from gradpath.overlays.presumed.presumed_tensors import is_made_leaf, is_method_of_tensors, is_required, presume_tensor
+=======
+from gradpath.overlays.presumed.presumed_tensors import (
+    is_loss,
+    is_made_leaf,
+    is_method_of_tensors,
+    is_required,
+    presume_tensor,
+)
+>>>>>>> 58ce328a (Find terms that a given criterion makes constants of what was cut off, and run chains of as many blocks as an option says)
 from gradpath.overlays.presumed.roles import is_option, role_of, role_of_name
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
 from gradpath.overlays.torch.optim import OptimizerInstance
@@ -64,13 +74,17 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
         raise machine.error("TypeError", f"unsupported operand type(s): {names}", (unknown, other))
     if other is ... and operator not in _COMPARISONS:
         raise machine.error("TypeError", "unsupported operand type(s)", other)
-    is_tensor = is_required(machine, unknown) or is_made_leaf(unknown)
+    is_tensor = is_required(machine, unknown) or is_made_leaf(unknown) or _is_loss_of_data(unknown)
     is_tensor = is_tensor or (machine.autograd.inference and unknown.kind is Kind.CUT)
     if _meets_as_tensor(unknown, operator, other) or (is_tensor and operator not in _COMPARISONS):
         tensor = presume_tensor(machine, unknown)
         compared = operator in _COMPARISONS
         return (tensor.compare if compared else tensor.binary)(machine, operator, other, reflected)
-    if isinstance(other, Unknown) and operator not in _COMPARISONS and _meets_as_tensor(other, operator, unknown):
+    if (
+        isinstance(other, Unknown)
+        and operator not in _COMPARISONS
+        and (_is_loss_of_data(other) or _meets_as_tensor(other, operator, unknown))
+    ):
         return presume_tensor(machine, other).binary(machine, operator, unknown, not reflected)
     if operator in ("eq", "ne") and isinstance(other, bool):
         same = other is (operator == "eq")  # Only a flag is compared with True or False.
@@ -157,6 +171,10 @@ def _meets_as_tensor(unknown: Unknown, operator: str, other: Value) -> bool:
     result = branches.whole_of(unknown) or unknown
     from_model = not result.sources or role_of(result.sources[0]) == "model"  # Else a caller gives the prediction.
     return operator not in _COMPARISONS or (from_model and operator not in ("eq", "ne"))
+
+
+def _is_loss_of_data(unknown: Unknown) -> bool:
+    return unknown.kind is Kind.PLAIN and is_loss(unknown)
 
 
 def unknown_parameter(machine: Machine, argument: ast.arg, default: Value, role: str = "") -> Value:

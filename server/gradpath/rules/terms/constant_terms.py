@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import BackwardCall, Node, Tensor
+from gradpath.autograd.provenance import Presumption
+from gradpath.autograd.tensor import PRESUMED_LOSS, BackwardCall, Node, Tensor
 from gradpath.diagnostic import Advice
 from gradpath.findings import cuts
 from gradpath.findings.graphs import leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
@@ -17,7 +18,7 @@ from gradpath.fixes.term_fixes import undone
 from gradpath.interpreter.trace import BackwardRan, Mixed, Site, Stepped, Trace, iterations_between
 from gradpath.rules.terms.constant_criteria import LOSSES
 from gradpath.rules.terms.constant_gradients import asked_for, constant_gradients
-from gradpath.rules.terms.summands import SCALING, constants
+from gradpath.rules.terms.summands import SCALING, constants, terms
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
@@ -56,9 +57,9 @@ class Term:
 
     @property
     def made(self) -> tuple[Site, ...]:
-        """Where the term was computed, which a path that leaves it out of the loss does not come to."""
-        origin = None if self.value is None else self.value.origin
-        return (origin,) if isinstance(origin, Site) else ()
+        """Where the term was computed from what was cut off, which a path that leaves it out does not come to."""
+        onward = () if self.value is None else _onward(self.value)
+        return tuple(each.origin for each in onward if isinstance(each.origin, Site))
 
     def report(self, trace: Trace, source: Source) -> Report:
         site = self.site
@@ -78,13 +79,20 @@ class Term:
         steps.append(Step(self.ran.site, f"gives {what} no gradient" + ("" if alone else " from it")))
         return Report(
             site,
-            f"`{cut}` makes a constant of a term of the loss: {outcome}",
+            f"`{cut}` makes a constant of a term of the loss: {outcome}{self._condition()}",
             tuple(steps),
             help=_help(self, what if name else "the tensor"),
             through=self.made,
             alternatives=(Advice.optional("a term that is not to be trained is better left out of the loss"),),
             fixes=source.proposed(undone(trace, source, self.cause, self.ran.site, self.added)),
         )
+
+    def _condition(self) -> str:
+        """What is presumed of the loss that measures what was cut off, if that is not seen."""
+        made = () if self.value is None else (self.value, *self.value.ancestors())
+        presumed = (each.provenance for each in made if each.operation == PRESUMED_LOSS)
+        condition = next((each for each in presumed if isinstance(each, Presumption)), None)
+        return "" if condition is None else f", if {condition.brief}"
 
     def _blind(self, trace: Trace, source: Source) -> Report:
         """The report of a loss of a prediction that was made while gradients were off."""
@@ -186,6 +194,23 @@ def _is_measured(value: Tensor) -> bool:
     return False
 
 
+def _onward(value: Tensor) -> list[Tensor]:
+    """What was computed on the way from what was cut off to a value, and the value itself."""
+    every = [value, *value.ancestors()]
+    used: dict[int, list[Tensor]] = {}
+    for each in every:
+        for source in each.maker:
+            used.setdefault(id(source), []).append(each)
+    found: dict[int, Tensor] = {id(value): value}
+    todo = [each for each in every if each.cut is not None]
+    while todo:
+        for each in used.get(id(todo.pop()), ()):
+            if id(each) not in found:
+                found[id(each)] = each
+                todo.append(each)
+    return list(found.values())
+
+
 def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
     """True if a term is one number that was computed from a gradient without a graph, and not the gradient itself."""
     if gradient.operation != "gradient" or gradient.requires_grad or _unscaled(term).one_element is not True:
@@ -241,10 +266,14 @@ def _is_lost(trace: Trace, term: Term) -> bool:
             return not set(leaves([term.source.node])).isdisjoint(reached_leaves(term.ran))
         saved = (each for node in reach(nodes_of([term.source])) for each in node.saved)
         return any(id(each.storage) in stepped for each in saved)
-    if term.cause.how not in ("detach", "data") or not isinstance(trace.entry, ast.Module):
+    if term.cause.how not in ("detach", "data"):
         return False
-    trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     runs = trace.of(BackwardRan)
+    if not isinstance(trace.entry, ast.Module):
+        # It may have a backward of its own, and a factor that is not seen may be all that is to learn.
+        alone = not any(term.source.node in run.executed for run in runs)
+        return alone and any(not each.is_open for each, _ in terms(trace, term.ran))
+    trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
     upstream = {id(leaf) for leaf in leaves(nodes_of([term.source]))}
     return bool((upstream & trained) - reached)

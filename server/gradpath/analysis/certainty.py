@@ -446,28 +446,23 @@ def _branch(decision: Decision, headline: str, source: Source) -> str:
 
 
 def _fitted(text: str, limit: int) -> str:
-    """A sentence of at most `limit` code points: code that it quotes is cut before its words are, the longest first."""
+    """A sentence of at most `limit` code points: code that it quotes is cut before its words are, the longest first.
+
+    Where that is not enough its last clause goes; only a sentence that has but one is cut within its words.
+    """
     pieces = text.split("`")
     quoted = range(1, len(pieces), 2)
     while (excess := sum(map(len, pieces)) + len(pieces) - 1 - limit) > 0:
         longest = max(quoted, key=lambda index: len(pieces[index]), default=0)
         room = len(pieces[longest])
         if not longest or room <= _SHORTEST:
-            return _shortened(text, limit)
+            main = text.rpartition(", ")[0] or (text.rpartition(": ")[0] if text.rfind(": ") >= limit else "")
+            whole = main and main.count("`") % 2 == 0
+            return _fitted(main, limit) if whole else text[: limit - 1].rstrip() + "…"
         second = max((len(pieces[index]) for index in quoted if index != longest), default=0)
         kept = max(room - excess, min(second, room - 1), _SHORTEST)
         pieces[longest] = pieces[longest].removesuffix("…")[: kept - 1].rstrip() + "…"
     return "`".join(pieces)
-
-
-def _shortened(text: str, limit: int) -> str:
-    """A sentence without its last clauses; only one that has none is cut within its words."""
-    while len(text) > limit:
-        main, comma, _ = text.rpartition(", ")
-        if not comma or main.count("`") % 2:
-            return text[: limit - 1].rstrip() + "…"
-        text = main
-    return text
 
 
 def _one_preferred(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:

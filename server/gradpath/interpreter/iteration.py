@@ -181,7 +181,7 @@ def endless(machine: Machine, source: Value, seen: Sequence[Value]) -> Iterator[
         if fresh is not None:
             yield fresh(machine)
         elif isinstance(source, Unknown):
-            item = machine.library.unknown_item(machine, source, None)
+            item = machine.library.unknown_item(machine, source, None, ordinal)
             if isinstance(item, Unknown):
                 machine.remembered[ORDINAL, item.number] = ordinal
             yield item

@@ -161,8 +161,8 @@ class Overlays:
         block = asserted(unknown, arguments)
         return unknowns.unknown_call(machine, unknown, arguments) if block is None else block
 
-    def unknown_item(self, machine: Machine, unknown: Unknown, index: Value) -> Value:
-        return unknowns.unknown_item(machine, unknown, index)
+    def unknown_item(self, machine: Machine, unknown: Unknown, index: Value, ordinal: int | None = None) -> Value:
+        return unknowns.unknown_item(machine, unknown, index, ordinal)
 
     def chosen(self, machine: Machine, items: Sequence[Value], index: Value) -> Value:
         """The item at an unknown index; `UNDEFINED` where nothing determines it."""

@@ -401,6 +401,11 @@ def of_item(machine: Machine, unknown: Unknown, index: Value) -> Row | None:
     return _first(ITEMS, Asked(machine, unknown, Arguments(), index))
 
 
+def is_parameter(machine: Machine, unknown: Unknown, index: Value) -> bool:
+    """True if an item is a parameter of a model that is not frozen by now."""
+    return _is_parameter(Asked(machine, unknown, Arguments(), index))
+
+
 def of_attribute(machine: Machine, unknown: Unknown, name: str) -> Row | None:
     """The row for an attribute."""
     return _first(ATTRIBUTES, Asked(machine, unknown, Arguments(), name))

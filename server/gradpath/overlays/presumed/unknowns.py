@@ -245,14 +245,17 @@ def _may_be_part(unknown: Unknown, name: str) -> bool:
     return unknown.kind is Kind.PARAMETER or (unknown.kind in OF_TENSORS and not is_method_of_tensors(name))
 
 
-def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
-    """`unknown[index]`, or an item that iterating gives (a fresh one each time)."""
+def unknown_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int | None = None) -> Value:
+    """`unknown[index]`, or item number `ordinal` that iterating gives: a fresh one, but for parameters of a model."""
     if is_made_leaf(unknown) or (unknown.kind is Kind.PLAIN and _has_tensor(index)):
         place = machine.unknown("index", made=Made.NUMBER) if index is None else index
         return presume_tensor(machine, unknown).item(machine, place)
     if unknown_stores.is_indexed_as_tensor(machine, unknown, index):
         return presume_tensor(machine, unknown).item(machine, index)
-    key = None if index is None else _key_of_item(machine, unknown, index)
+    key = _key_of_item(machine, unknown, index, ordinal)
+    known = machine.unknowns.get(key) if key is not None and key[0] == _PARAMETER else None
+    if known is not None and known.kind is Kind.PARAMETER and presumptions.is_parameter(machine, unknown, index):
+        return known  # Whatever list or call it is an item of.
     made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
         row = presumptions.of_item(machine, unknown, index)
@@ -265,13 +268,19 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value) -> Value:
     return made
 
 
-def _key_of_item(machine: Machine, unknown: Unknown, index: Value) -> tuple[object, ...]:
+_PARAMETER = "parameter of a model"
+"""With the number of a model and its place in `parameters()`, the key of a parameter."""
+
+
+def _key_of_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int | None) -> tuple[object, ...] | None:
     """The key under which an item is the same again; that of the first name in `named_parameters()` is of any model."""
-    if index == 0 and model_parts.model_of_item(unknown, 1) is not None:
-        ordinal = machine.remembered.get((ORDINAL, unknown.number))
-        if ordinal is not None:
-            return "name of a parameter", ordinal
-    return "item", unknown.number, identity(index)
+    number = ordinal if index is None else machine.remembered.get((ORDINAL, unknown.number))
+    model = model_parts.model_of_item(unknown, index)
+    if number is not None and model is not None:
+        return _PARAMETER, model.number, number
+    if number is not None and index == 0 and model_parts.model_of_item(unknown, 1) is not None:
+        return "name of a parameter", number
+    return None if index is None else ("item", unknown.number, identity(index))
 
 
 def _meets_tensors(method: Unknown, arguments: Arguments) -> bool:

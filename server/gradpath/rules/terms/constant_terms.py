@@ -11,7 +11,7 @@ from gradpath.diagnostic import Advice
 from gradpath.findings import cuts
 from gradpath.findings.graphs import leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
 from gradpath.findings.report import Report, Source, Step
-from gradpath.findings.stories import lifted, name_of, short_operation
+from gradpath.findings.stories import lifted, name_of, same_activation, short_operation
 from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose
 from gradpath.findings.ways import ways_to
 from gradpath.fixes.term_fixes import undone
@@ -39,7 +39,8 @@ _DISTANCES = words("norm vector_norm pow square abs cosine_similarity pairwise_d
 class Term:
     """A term without a graph: where it was cut, from which tensor, where it is added, and the backward.
 
-    `measured` says that what is cut off was measured by a loss, of which nothing is left. `value` is the term itself.
+    `measured` says that what is cut off was measured by a loss, of which nothing is left. `value` is the term itself,
+    before a factor that is not seen `scaled` it.
     """
 
     cause: cuts.Cause
@@ -48,6 +49,7 @@ class Term:
     ran: BackwardRan
     measured: bool = False
     value: Tensor | None = None
+    scaled: bool = False
 
     @property
     def site(self) -> Site:
@@ -136,7 +138,8 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
                 if weight and not _is_lost_weight(trace, tensor, each, ran):
                     continue
                 if _is_apart(cut.source, graph) and not beside and not is_carried(each):
-                    yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran, weight, tensor)
+                    scaled = all(tensor is not other for other in operands)
+                    yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran, weight, tensor, scaled)
                 break
             call = asked_for(each, asked) if _is_penalty(tensor, each) else None
             if call is not None:
@@ -270,9 +273,10 @@ def _is_lost(trace: Trace, term: Term) -> bool:
         return False
     runs = trace.of(BackwardRan)
     if not isinstance(trace.entry, ast.Module):
-        # It may have a backward of its own, and a factor that is not seen may be all that is to learn.
+        # It may have a backward of its own, be kept for another call, and a factor may be all that is to learn.
         alone = not any(term.source.node in run.executed for run in runs)
-        return alone and any(not each.is_open for each, _ in terms(trace, term.ran))
+        here = same_activation(term.site, term.ran.site)
+        return alone and here and (not term.scaled or any(not each.is_open for each, _ in terms(trace, term.ran)))
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
     upstream = {id(leaf) for leaf in leaves(nodes_of([term.source]))}

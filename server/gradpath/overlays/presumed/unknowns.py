@@ -45,9 +45,6 @@ from gradpath.overlays.presumed.asked import has_graph, is_open
 from gradpath.overlays.presumed.callbacks import hand_over
 from gradpath.overlays.presumed.clearing import ASKING, OVERWRITING, dotted_name, is_gradient, only_computes
 from gradpath.overlays.presumed.presumed_methods import CALLED, METHODS
-<<<<<<< HEAD
-from gradpath.overlays.presumed.presumed_tensors import is_made_leaf, is_method_of_tensors, is_required, presume_tensor
-=======
 from gradpath.overlays.presumed.presumed_tensors import (
     is_loss,
     is_made_leaf,
@@ -55,7 +52,6 @@ from gradpath.overlays.presumed.presumed_tensors import (
     is_required,
     presume_tensor,
 )
->>>>>>> 58ce328a (Find terms that a given criterion makes constants of what was cut off, and run chains of as many blocks as an option says)
 from gradpath.overlays.presumed.roles import is_option, role_of, role_of_name
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
 from gradpath.overlays.torch.optim import OptimizerInstance

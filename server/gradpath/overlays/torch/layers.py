@@ -16,7 +16,7 @@ from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.trace import Applied
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Value
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.presumed import conditions, targets
+from gradpath.overlays.presumed import targets
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance, as_part, note_attached
 from gradpath.overlays.torch.operations import bind, kind_of, missing_from, note_facts, run_behaviour, tensors_in
 from gradpath.overlays.torch.packing import Packed, repacked
@@ -323,19 +323,11 @@ def _chain(machine: Machine, arguments: Arguments) -> Value:
         return machine.unknown("forward of unknown", None, tuple(arguments.all()))
     if value is UNDEFINED:
         return _incomplete(machine, container, arguments, "input")
-    for item in container.items:
-        value = machine.call(item, Arguments([value]))
-    return _of_more_parts(machine, container, value) if container.open else value
-
-
-def _of_more_parts(machine: Machine, container: ContainerInstance, value: Value) -> Value:
-    """What a chain gives of which only some parts are seen; those that are stand for the others."""
-    if not (container.items and isinstance(value, TensorValue) and value.tensor.surely_requires_grad):
+    if container.open and not container.items:
         return machine.unknown("Sequential of unknown parts", None, (value,))
-    name, tensor = conditions.callee(None, machine.site()), value.tensor
-    return wrap(
-        machine.autograd.presumed([tensor], provenance=conditions.RESULT.of(name), onward=conditions.INPUT.of(name))
-    )
+    for item in container.items:  # Of parts whose number is not known some stand for all, as they do in a loop.
+        value = machine.call(item, Arguments([value]))
+    return value
 
 
 def _append(machine: Machine, container: ContainerInstance, arguments: Arguments) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance
@@ -12,9 +12,16 @@ from gradpath.support.words import words
 
 
 class Wrapper(ModuleClass):
-    """A module that calls the one that it wraps."""
+    """A module that calls the one that it wraps; one that is not seen is as good as the wrapper around it."""
 
     __slots__ = ()
+
+    def call(self, machine: Machine, arguments: Arguments) -> Value:
+        module = arguments.get(0, "module", None)
+        if not isinstance(module, Unknown):
+            return super().call(machine, arguments)
+        module.role = module.role or "model"
+        return module
 
     def native_member(self, name: str) -> Value:
         match name:

@@ -114,13 +114,22 @@ def _is_being_written(trace: Trace, source: Source, found: NeverStepped) -> bool
 
 def _may_be_used(trace: Trace, cleared: Cleared) -> bool:
     """True if a step, be it of another optimizer, has or may have what is cleared."""
-    own = set(map(id, cleared.tensors))
+    own = _cleared_by(trace, cleared)
     for step in trace.of(Stepped):
         theirs = {id(tensor) for tensor in (*step.parameters, *step.unseen, *step.updated)}
-        seen = (step.known or bool(step.unseen)) and cleared.known and bool(own)
+        seen = (step.known or bool(step.unseen)) and bool(own)
         if step.optimizer is cleared.owner or not seen or not own.isdisjoint(theirs):
             return True
     return False
+
+
+def _cleared_by(trace: Trace, cleared: Cleared) -> set[int]:
+    """What is cleared, by identity; empty where it is not known.
+
+    What a model that is not seen has is known once it was called, which may be after the first clearing.
+    """
+    same = [each for each in trace.of(Cleared) if each.owner is cleared.owner and each.owner is not None] or [cleared]
+    return {id(tensor) for each in same for tensor in each.tensors} if any(each.known for each in same) else set()
 
 
 def _is_lent(trace: Trace, cleared: Cleared) -> bool:
@@ -166,7 +175,7 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
         elif not begun:
             continue
         elif isinstance(event, BackwardRan) and entry.effect is Effect.ARRIVES:
-            arrived = event if arrived is None and _gives_any(event, first) else arrived
+            arrived = event if arrived is None and _gives_any(trace, event, first) else arrived
         elif isinstance(event, Cleared) and event.site.node is first.site.node:
             loop = iterations_between(first.site.loops, event.site.loops)
             whole = isinstance(trace.loops.get(loop) if loop is not None else None, ast.For | ast.While)
@@ -194,11 +203,11 @@ def _stepped_instead(trace: Trace, run: BackwardRan) -> Stepped | None:
     return None
 
 
-def _gives_any(run: BackwardRan, cleared: Cleared) -> bool:
+def _gives_any(trace: Trace, run: BackwardRan, cleared: Cleared) -> bool:
     """True if a backward gives a gradient to what is cleared; to any parameter, where it is not known what that is."""
-    own = set(map(id, cleared.tensors))
+    own = _cleared_by(trace, cleared)
     reached = reached_leaves(run)
-    if own and cleared.known:
+    if own:
         return any(id(leaf) in own for leaf in reached)
     return any(leaf.is_parameter or leaf.operation == UNSEEN for leaf in reached)
 

@@ -26,6 +26,7 @@ has, `owners.py`. The rest is done where the thing is used:
 | the result of any other unknown call with such a result | has a graph or has none | helpers detach |
 | the graph of a model's result | has saved the weights of the model | all layers but the first do |
 | an optimizer that was made from `model.parameters()`, or from some of them, alone or with others | owns that model | it says so |
+| an optimizer that is an attribute of a model (`actor.optimizer`) | owns that model, whatever its name | the model made it |
 | a parameter that is annotated with a class of the program | is an instance of that class, its annotated fields unknown | the annotation says so |
 | any other unknown optimizer | owns no known parameters | nothing is reported of it |
 | `zero_grad()` of a model or an optimizer with a name of its own | clears the gradients of that model, and no others | that is what the name is for |

@@ -268,14 +268,22 @@ def _is_in(part: Unknown, model: Unknown) -> bool:
 
 def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     """The weights that an unknown optimizer certainly has."""
-    models = ((model.name or model.label, (model, tensor)) for model, tensor in _known(machine).all())
-    found = owners.owned(optimizer.name or optimizer.label, models)
-    return [tensor for _, tensor in found] if len({root_of(model).number for model, _ in found}) == 1 else []
+    return _for(optimizer, list(_known(machine).all()))
 
 
 def meant_for(machine: Machine, optimizer: Unknown) -> list[Tensor]:
-    """The weights that an unknown optimizer is for by its name, also of a model that is called without gradients."""
-    models = ((model.name or model.label, (model, tensor)) for model, tensor in _all(machine))
+    """The weights that an unknown optimizer is for, also of a model that is called without gradients."""
+    return _for(optimizer, _all(machine))
+
+
+def _for(optimizer: Unknown, known: Sequence[tuple[Unknown, Tensor]]) -> list[Tensor]:
+    """The weights of the model that an optimizer is an attribute of, else of the one that its name speaks of."""
+    holder = optimizer.origin.of if isinstance(optimizer.origin, Attribute) else None
+    if isinstance(holder, Unknown):
+        own = [tensor for model, tensor in known if holder.number in line(model)]
+        if own and role_of(holder) == "model":
+            return own
+    models = ((model.name or model.label, (model, tensor)) for model, tensor in known)
     found = owners.owned(optimizer.name or optimizer.label, models)
     return [tensor for _, tensor in found] if len({root_of(model).number for model, _ in found}) == 1 else []
 

@@ -185,7 +185,6 @@ class _Reader:
             self.more += 1
 
     def told(self) -> tuple[str, ...]:
-        """All complaints."""
         return (*self.complaints, f"{self.more} more mistakes like these") if self.more else tuple(self.complaints)
 
     def strings(self, values: object, shown: str) -> Iterator[str]:

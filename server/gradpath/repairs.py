@@ -222,7 +222,6 @@ class Repair:
 
     @property
     def transformation(self) -> Transformation:
-        """What is done."""
         return self.way.transformation
 
     @property

@@ -66,7 +66,6 @@ class Runs:
 
     @property
     def document(self) -> Document:
-        """The checked document."""
         return self.files.checked.document
 
     def run(self, prefix: tuple[bool, ...], going: Going = NOWHERE) -> Trace:
@@ -129,7 +128,6 @@ class Inspected:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The diagnostics."""
         judged = (each.outcome for way in self.ways for each in way.judgements)
         return tuple(each for each in judged if isinstance(each, Diagnostic))
 

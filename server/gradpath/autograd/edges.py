@@ -24,7 +24,6 @@ class Edges:
         return bool(self.possible) and self.possible <= parameters
 
     def meet(self, name: str, behaviour: Behaviour, site: object) -> Node:
-        """A node on these edges."""
         provenance = OBSERVED if self.certain else OPEN
         node = Node(name, tuple(self.nodes), site, holds=self.trigger(behaviour.holds), provenance=provenance)
         node.behaviour = behaviour

@@ -401,7 +401,6 @@ class Autograd:
 
 
 def _requires_grad(inputs: Inputs, parameters: frozenset[str]) -> bool:
-    """True if a tensor of one of these parameters requires grad."""
     for parameter in parameters:
         for tensor in inputs.get(parameter, ()):
             if tensor.requires_grad:

@@ -58,7 +58,6 @@ def _split(place: str) -> tuple[str, int | None, int | None]:
 
 
 def _line_in(notebook: CellsDocument, cell: int | None, line: int) -> int:
-    """The line of a cell as one of the whole notebook."""
     if cell is None:
         raise UsageError(f"name the cell as well: {notebook.path}:CELL:LINE")
     start = Position(line, 1)

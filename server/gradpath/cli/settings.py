@@ -44,7 +44,6 @@ class Settings:
     _by_home: dict[str, Config] = field(default_factory=dict)
 
     def of_file(self, path: Path) -> Config:
-        """The configuration of a file."""
         return self._of_folder(path.absolute().parent)[1]
 
     def excludes(self, folder: Path) -> tuple[Path, tuple[str, ...]]:

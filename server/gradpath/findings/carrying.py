@@ -269,7 +269,6 @@ def _carried(
 
 
 def _passed(trace: Trace, user: Node | None, node: Node) -> list[Tensor]:
-    """The tensors by which `user` depends on `node`."""
     for event in trace.events:
         if isinstance(event, Built) and event.node is user:
             found = [each for each in event.operands if each.node is node]

@@ -125,7 +125,6 @@ class Source:
         return tuple(lines) if self.proposes else ()
 
     def document(self, site: Site) -> Document:
-        """The document that contains `site`."""
         return self.documents[site.path]
 
     def tree(self, path: str) -> ast.Module:

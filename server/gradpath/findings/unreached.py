@@ -170,7 +170,6 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
 
 
 def _is_in(site: object, calls: Set[int]) -> bool:
-    """True if a place is in one of some calls."""
     return isinstance(site, Site) and any(id(frame.caller) in calls for frame in site.frames())
 
 

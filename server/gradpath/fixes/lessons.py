@@ -270,7 +270,6 @@ class _Names:
         self._made: Counter[Place] = Counter()
 
     def of(self, tensor: Tensor) -> Parameter:
-        """The name of a parameter."""
         if id(tensor) not in self._known:
             place = _place(tensor.origin) if isinstance(tensor.origin, Site) else ("", 0)
             self._known[id(tensor)] = (*place, self._made[place])

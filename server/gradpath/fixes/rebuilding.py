@@ -130,7 +130,6 @@ def written_again(
 
 
 def _place(block: list[ast.stmt], statement: ast.stmt) -> int | None:
-    """Which statement of a block a statement is, or is in."""
     return next((i for i, each in enumerate(block) if holds(each, statement)), None)
 
 

@@ -85,7 +85,6 @@ class Budget:
 
     @property
     def work(self) -> int:
-        """All work so far."""
         return self._earlier + self._work
 
     def begin(self) -> int:

@@ -336,7 +336,6 @@ class Machine:
     # Calls
 
     def call(self, function: Value, arguments: Arguments) -> Value:
-        """Call any value."""
         if isinstance(function, Object):
             return function.call(self, arguments)
         raise self.error("TypeError", f"'{type(function).__name__}' object is not callable", function)

@@ -266,7 +266,6 @@ WRAPPING = 100
 
 
 def _wrapped(machine: Machine, decorator: Value, value: Value) -> Value:
-    """The result of a decorator."""
     node = getattr(decorator, "node", None)
     if node is not None and node in machine.long_decorators:
         return machine.unknown("long decorator")

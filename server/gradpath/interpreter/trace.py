@@ -145,7 +145,6 @@ class Discarded(_WithTensor):
 
     @property
     def unseen(self) -> str:
-        """The unseen callee."""
         origin = getattr(self.value, "origin", None)
         return origin.name if isinstance(origin, Call) else ""
 

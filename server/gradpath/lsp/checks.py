@@ -87,7 +87,6 @@ class Checks:
         self._supervisor.start()
 
     def stop(self) -> None:
-        """Stop all work."""
         self._supervisor.stop()
 
     def kill(self) -> None:

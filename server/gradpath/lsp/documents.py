@@ -132,7 +132,6 @@ class Documents:
         return {path: notebook for path, notebook in found if notebook is not None}
 
     def at_path(self, path: str) -> OpenDocument | None:
-        """The open document of a path as `path_of` gives it."""
         return self._at_path.get(path)
 
     def dependents(self, path: str) -> list[OpenDocument]:

@@ -21,7 +21,6 @@ class Pictures:
         return file
 
     def remove(self) -> None:
-        """Remove all of them."""
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None

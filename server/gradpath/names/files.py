@@ -303,7 +303,6 @@ class Files:
         return self._trees.of_file(self.shown(path), path)
 
     def shown(self, path: Path) -> str:
-        """The path of a file as it is shown."""
         if self._shown_absolute:
             return str(path)
         try:

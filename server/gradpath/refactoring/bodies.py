@@ -35,7 +35,6 @@ class Body:
 
     @property
     def statements(self) -> list[ast.stmt]:
-        """The statements themselves."""
         return self.loop.body
 
     @property
@@ -62,7 +61,6 @@ class Body:
         return found
 
     def text_of(self, node: ast.AST) -> str:
-        """The source of a node."""
         return self.document.slice(self.document.range_of(node))
 
     def piece(self, index: int, edits: Iterable[Edit] = ()) -> str:

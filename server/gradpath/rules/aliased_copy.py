@@ -46,7 +46,6 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
-    """The report of a state that is loaded into what it is the state of."""
     loaded = source.short(event.site, limit=44)
     if holds(event.site.node, event.taken.site.node):
         twins = _names_of(trace, event)

@@ -96,7 +96,6 @@ def _steps(case: Case) -> Iterator[Step]:
 
 
 def _why(case: Case, fix: Fix) -> str:
-    """A fix with what speaks for it."""
     way, turn = fix.said, turn_of(case.loop)
     after = fix.repairs[0].way is Way.DETACH_AFTER
     match fix.repairs[0].transformation:

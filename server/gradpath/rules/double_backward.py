@@ -99,7 +99,6 @@ def _steps(case: Case) -> Iterator[Step]:
 
 
 def _why(case: Case, fix: Fix) -> str:
-    """A fix with what speaks for it."""
     way, taken = fix.said, taken_alone(case)
     match fix.repairs[0].transformation:
         case Transformation.DETACH if taken is not None:

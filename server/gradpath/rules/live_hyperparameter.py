@@ -46,7 +46,6 @@ def _report(trace: Trace, source: Source, event: OptionSet) -> Report:
 
 
 def _value(trace: Trace, event: OptionSet, statement: ast.stmt | None) -> ast.expr | None:
-    """The expression that gives the option."""
     if isinstance(statement, ast.Assign) and event.site.node in statement.targets:
         return statement.value
     call = call_of(trace, event.site.node)

@@ -77,7 +77,6 @@ def _scaler(trace: Trace, source: Source, site: Site) -> str:
 
 
 def _updated(trace: Trace, source: Source, step: Site, scaler: str) -> Iterator[Fix]:
-    """`scaler.update()` after the step."""
     statement = statement_of(trace, step.node)
     if statement is None:
         return

@@ -34,7 +34,6 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _file_of(source: Source, method: Definition) -> tuple[str, ast.Module]:
-    """The file of a method, and its tree."""
     trees = {path: source.tree(path) for path in source.documents}
     place = method.lineno, method.end_lineno, method.name
     return next(

@@ -87,7 +87,6 @@ def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
 
 
 def _why(old: bool, fix: Fix) -> str:
-    """A fix with what speaks for it."""
     return f"start each iteration from the value alone: {fix.said}" if old and _detaches(fix) else fix.said
 
 

@@ -102,7 +102,6 @@ class Document:
         return Range(self.position(start), self.position(end))
 
     def slice(self, range: Range) -> str:
-        """The text of a range."""
         return self.text[self.offset(range.start) : self.offset(range.end)]
 
     @property

@@ -31,7 +31,6 @@ class Lines:
         self.count = len(self.starts)
 
     def number_at(self, offset: int) -> int:
-        """The number of the line that holds an offset."""
         return bisect_right(self.starts, offset)
 
     def start_of(self, number: int) -> int:

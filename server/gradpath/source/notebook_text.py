@@ -135,7 +135,6 @@ def _characters(text: str, start: int, end: int) -> Iterator[tuple[str, re.Match
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[_Item]:
-    """The lines of a source that is one string."""
     at, first, line = 0, start, ""
     for character, spelled in _characters(text, start, end):
         line += character

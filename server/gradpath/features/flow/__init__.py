@@ -111,7 +111,6 @@ class Parameter:
 
     @property
     def name(self) -> str:
-        """Its name in the program."""
         return f"{self.holder}.{self.way}" if self.way else self.holder
 
     @property
@@ -144,7 +143,6 @@ class Row:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """The reasons of all of them, each once."""
         return tuple(dict.fromkeys(reason for each in self.parameters for reason in each.reasons))
 
 

@@ -50,7 +50,6 @@ class EnumClass(Class):
 
 
 def _member_of(machine: Machine, arguments: Arguments) -> Value:
-    """`Mode(value)`."""
     cls, value = arguments.get(0, "cls", None), arguments.get(1, "value", None)
     if isinstance(cls, Class):
         for member in cls.members.values():

@@ -27,7 +27,6 @@ class Handle(Object):
 
 
 def _hooked(node: Node, hook: Callable[[BackwardCall], None]) -> Handle:
-    """Give a node a hook."""
 
     def remove() -> None:
         node.hooks = tuple(each for each in node.hooks if each is not hook)

@@ -75,7 +75,6 @@ class TensorValue(Object):
         return ("tensor", id(self.tensor), self.tensor.storage.version)
 
     def dict_key(self) -> object:
-        """Its identity as the key of a dict."""
         return ("tensor", id(self.tensor))
 
     def attribute(self, machine: Machine, name: str) -> Value:

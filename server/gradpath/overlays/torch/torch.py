@@ -70,7 +70,6 @@ class TensorClass(Class):
         self.parameters_only = parameters_only
 
     def holds(self, value: Value) -> bool | None:
-        """True if `value` is an instance."""
         if isinstance(value, TensorValue):
             return value.tensor.is_parameter or not self.parameters_only
         return None if isinstance(value, Unknown) else False

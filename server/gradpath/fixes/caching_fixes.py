@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.carrying import Case
-from gradpath.findings.graphs import is_drawn, leaves, reach
+from gradpath.findings.graphs import is_drawn, reach
 from gradpath.findings.syntax import Definition, function_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Site
@@ -28,8 +27,6 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
         document = case.source.document(frame)
         if function is None or memory is None or any(name in document.text for name in _QUESTIONS):
             continue
-        if any(_is_made_in(case, leaf, function) for leaf in leaves([case.first])):
-            return  # Each call would begin with new parameters.
         if _name(memory) == "cached_property":
             edit = edits.replace(document, memory, "property")
             repair = Repair(Way.EACH_TIME, (function.name,), (memory.lineno,), "@property")
@@ -40,11 +37,6 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
         drawn = any(is_drawn(node.name) for node in reach([case.first]))
         yield from Fix.of(repair, Safety.UNSAFE if drawn else Safety.SAFE, edit)
         return
-
-
-def _is_made_in(case: Case, leaf: Tensor, function: Definition) -> bool:
-    made = leaf.origin.frames() if isinstance(leaf.origin, Site) else ()
-    return any(function_of(case.trace, frame.node) is function for frame in made)
 
 
 def _memory(function: Definition) -> ast.expr | None:

@@ -48,7 +48,7 @@ MOST = 4
 
 def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     """The fixes for a tensor that was made of numbers, of arrays, or of another tensor's value."""
-    site = cause.site if cause.site is not None else _from_numpy(cause.tensor)
+    site = cause.site
     if site is None or not isinstance(site.node, ast.Call) or not is_maker(site.node):
         return
     call, document = site.node, source.document(site)
@@ -100,12 +100,6 @@ def is_maker(call: ast.Call) -> bool:
     """True if a call makes of its one argument what has no graph: `torch.tensor(x)`, `Variable(x)`, `float(x)`."""
     name = last_name(call.func)
     return name in MAKERS and len(call.args) == 1 and all(each.arg in _OPTIONS for each in call.keywords)
-
-
-def _from_numpy(root: Tensor) -> Site | None:
-    """Where an array became a tensor that `root` was computed from."""
-    made = (each.origin for each in (root, *root.ancestors()) if each.operation == "numpy")
-    return next((each for each in made if isinstance(each, Site)), None)
 
 
 def _reads(trace: Trace) -> Iterator[ReadOut]:

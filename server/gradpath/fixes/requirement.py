@@ -99,7 +99,7 @@ def thawed(
         layer = next(held, "").rpartition(".")[0]
         for statement in optimizers(trace):
             if function_of(trace, statement) is function_of(trace, frame.node):
-                names = _trained(document, statement) if part is None else [layer] * (not _is_listed(statement))
+                names = _trained(document, statement) if part is None else [layer]
                 edit = edits.insert_before(document, statement, *(f"{name}.requires_grad_()" for name in names))
                 if any(names):
                     repair = Repair(Way.TRAIN, (names[0],), text=f"{names[0]}.requires_grad_()")
@@ -115,11 +115,6 @@ def _trained(document: Document, made: ast.Assign) -> list[str]:
         case ast.Call(args=[ast.List(elts=listed), *_]) if all(isinstance(e, ast.Name | ast.Attribute) for e in listed):
             return [edits.flat(document, each) for each in listed]
     return []
-
-
-def _is_listed(made: ast.Assign) -> bool:
-    """True if an optimizer is given a list, which says itself what is to be trained."""
-    return isinstance(made.value, ast.Call) and isinstance(next(iter(made.value.args), None), ast.List)
 
 
 def put_in(root: Tensor) -> tuple[Tensor | None, bool]:

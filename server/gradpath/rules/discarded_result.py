@@ -141,11 +141,7 @@ def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, metho
         return  # A module takes no tensor in the place of a parameter.
     document = source.document(event.site)
     if subject is _start(method) and _is_of_loop(trace, subject):
-        if (
-            subject is not method.value
-            or method.attr in _NOT_IN_PLACE
-            or (method.attr == "detach" and _may_be_view(event))
-        ):
+        if subject is not method.value or method.attr in _NOT_IN_PLACE:
             return
         end = document.range_of(method).end
         repair = Repair(Way.DO_IN_PLACE, text=f"{edits.flat(document, method)}_")
@@ -155,12 +151,6 @@ def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, metho
     start = document.range_of(statement).start
     edit = Edit(document.path, Range(start, start), f"{variable} = ")
     yield Fix.by(Repair(Way.ASSIGN_TO, (variable,)), Safety.UNSAFE, (edit,))
-
-
-def _may_be_view(event: Discarded) -> bool:
-    """True if a tensor is a view, which no `detach_()` takes, or may be one, as what a layer makes of one row is."""
-    tensor = event.tensor.maker[0] if event.tensor is not None else None
-    return tensor is None or tensor.base is not None or tensor.shape is None or len(tensor.shape) < 2
 
 
 def _is_of_loop(trace: Trace, subject: ast.expr) -> bool:

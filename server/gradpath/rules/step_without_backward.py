@@ -48,7 +48,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         never = (seen or all(_takes_none(trace, step) for step in same)) and all(_never(flow, step) for step in same)
         missed = (never and _is_missed(trace, same)) or _trains_copies(trace, flow, same) or _is_only_named(trace, same)
         if missed and not any(rewrappings(trace)):
-            yield _report(trace, source, same[-1], _late_backward(trace, same[-1]))
+            yield _report(trace, source, same[-1], None)
 
 
 def _may_be_leaf(tensor: Tensor) -> bool:
@@ -172,31 +172,7 @@ def _never(flow: Sequence[Entry], step: Stepped) -> bool:
     if not step.site.loops or not step.known or not step.parameters or step.updated:
         return False
     parameters = {id(tensor) for tensor in step.parameters}
-    concerning = [entry for entry in flow if entry.concerns_any(parameters)]
-    if all(entry.effect is Effect.CLEARED for entry in concerning):
-        return True
-    return _is_cleared_first([each for each in flow if each.event is step or each.concerns_any(parameters)], step)
-
-
-def _is_cleared_first(flow: Sequence[Entry], step: Stepped) -> bool:
-    """True if an iteration clears the gradients, steps, and only then runs backward, for the next one to clear again.
-
-    `flow` is the step and what happens to the gradients of its parameters; nothing of it may be unknown.
-    """
-    last: Effect | None = None
-    later = False
-    for entry in flow:
-        if entry.effect is Effect.UNKNOWN:
-            return False
-        if entry.event is step:
-            if last not in (None, Effect.CLEARED):
-                return False
-            later = True
-        elif later and entry.effect is Effect.ARRIVES:
-            return isinstance(entry.event, BackwardRan) and entry.event.site.loops == step.site.loops
-        if entry.effect is not Effect.USED:
-            last = entry.effect
-    return False
+    return all(entry.effect is Effect.CLEARED for entry in flow if entry.concerns_any(parameters))
 
 
 def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | None) -> Report:
@@ -242,13 +218,6 @@ def _frozen_at(trace: Trace, step: Stepped) -> Site | None:
     found = [last.get(id(tensor)) for tensor in step.parameters]
     sites = {event.site.node: event.site for event in found if event is not None and not event.value}
     return next(iter(sites.values())) if found and None not in found and len(sites) == 1 else None
-
-
-def _late_backward(trace: Trace, step: Stepped) -> BackwardRan | None:
-    """The backward that gives these parameters a gradient: each one comes after the step, or nothing were reported."""
-    owned = {id(tensor) for tensor in step.parameters}
-    runs = (run for run in trace.of(BackwardRan) if run.call.accumulates)
-    return next((run for run in runs if any(id(leaf) in owned for leaf in reached_leaves(run))), None)
 
 
 def _backward_near(trace: Trace, step: Stepped) -> BackwardRan | None:

@@ -313,11 +313,9 @@ class Overlays:
         if type(before) is List or type(before) is Dict:
             instance.attributes[name] = List([], open=True) if type(before) is List else Dict(open=True)
             return
-        counts = type(before) in (int, float)
-        data = roles.is_option(name) or (counts and plain_data.is_number(instance.cls, name))
         origin = Attribute(instance, name, "attribute set elsewhere")
-        key = None if counts else ("attr", id(instance), name)  # A total begins again.
-        instance.attributes[name] = machine.unknown_from(origin, key, data=data)
+        key = None if type(before) in (int, float) else ("attr", id(instance), name)  # A total begins again.
+        instance.attributes[name] = machine.unknown_from(origin, key, data=roles.is_option(name))
 
     def native_exception(self, error: AutogradError) -> str:
         match error.kind:

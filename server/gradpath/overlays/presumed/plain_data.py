@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Made
-from gradpath.interpreter.values import Class, Unknown, Value
+from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.presumed.roles import is_option, role_of_name
 from gradpath.source.nodes import Noted, nodes
 
@@ -113,53 +113,6 @@ def is_of_library(value: Unknown) -> bool:
 def gives_data(callee: Unknown) -> bool:
     """True if calling something unknown gives data."""
     return is_of_library(callee) or (callee.owner is not None and callee.name in _MEASURING)
-
-
-def is_number(cls: Class, name: str, seen: frozenset[str] = frozenset()) -> bool:
-    """True if all methods assign only numbers to an attribute that `__init__` sets to one, as far as the text shows.
-
-    A number divided by an argument of a method is one, such as the share of one iteration.
-    """
-    if name in seen:
-        return True
-    for each in cls.mro:
-        for method in each.node.body if each.node is not None else ():
-            if not isinstance(method, ast.FunctionDef):
-                continue
-            given = {argument.arg for argument in (*method.args.args, *method.args.kwonlyargs)}
-            for value in _set_to(method, name):
-                if not _is_number(value, given, cls, seen | {name}):
-                    return False
-    return True
-
-
-def _set_to(method: ast.FunctionDef, name: str) -> Iterator[ast.expr | None]:
-    """The expressions that a method assigns to an attribute; None for one by unpacking, a loop or the like."""
-    told: dict[ast.expr, ast.expr | None] = {}
-    for node in nodes(method):
-        match node:
-            case ast.Assign(targets=[target], value=value):
-                told[target] = value
-            case ast.AugAssign(target=target, value=value) | ast.AnnAssign(target=target, value=value):
-                told[target] = value
-    for node in nodes(method):
-        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Store):
-            yield told.get(node)
-
-
-def _is_number(node: ast.expr | None, given: set[str], cls: Class, seen: frozenset[str]) -> bool:
-    match node:
-        case ast.Constant(value=value):
-            return isinstance(value, (int, float))
-        case ast.UnaryOp(operand=operand):
-            return _is_number(operand, given, cls, seen)
-        case ast.BinOp(left=left, op=ast.Div(), right=ast.Name(id=name)) if name in given:
-            return _is_number(left, given, cls, seen)
-        case ast.BinOp(left=left, right=right):
-            return _is_number(left, given, cls, seen) and _is_number(right, given, cls, seen)
-        case ast.Attribute(value=ast.Name(id="self"), attr=name):
-            return is_number(cls, name, seen)
-    return False
 
 
 _known: Noted[frozenset[str]] = Noted("_plain_data_known")

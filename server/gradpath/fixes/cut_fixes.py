@@ -13,6 +13,7 @@ from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
+from gradpath.fixes.expectations import CONVERSIONS, expected
 from gradpath.fixes.moving import removed
 from gradpath.fixes.on_tensors import Rewriting, on_tensors
 from gradpath.fixes.requirement import required_earlier, thawed
@@ -46,8 +47,10 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             yield Fix.by(Repair(Way.DRAW, lines=(site.line,)), Safety.UNSAFE, (edit,))
         case (cuts.STEP, ast.expr() as node):
             yield from _lent(source, site, node)
+        case "not differentiable", ast.Compare() as compared:
+            yield from _smooth(trace, source, site, compared)
         case "not differentiable", _:
-            yield from _smooth(trace, source, cause)
+            yield from expected(trace, source, cause)
         case (("torch.tensor" | "Variable" | "item" | "float" | "numpy"), _):
             yield from on_tensors(trace, source, cause)
         case "late", _:
@@ -199,13 +202,10 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
         yield from Fix.of(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, new, gone)
 
 
-def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
-    """The probability itself instead of what is decided from it: `p > 0.5`, `F.one_hot(scores.argmax(1))`."""
-    site = cause.site
-    if site is None:
-        return
-    document, (*around, outer) = source.document(site), ancestry(trace, site.node)
-    match site.node:
+def _smooth(trace: Trace, source: Source, site: Site, compared: ast.Compare) -> Iterator[Fix]:
+    """The probability itself instead of what is decided from it: `p > 0.5`."""
+    document, (*around, outer) = source.document(site), ancestry(trace, compared)
+    match compared:
         case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant()]) if not (
             around and isinstance(around[-1], _CHOOSING)
         ):
@@ -214,25 +214,13 @@ def _smooth(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
             kept = kept if smooth else edits.followed(kept, left, ".sigmoid()")
             shown = " ".join(kept.split())
             repair = Repair(Way.NO_THRESHOLD, text=shown) if len(shown) <= 40 else Repair(Way.THE_PROBABILITY)
-        case ast.Call(func=ast.Attribute(attr="argmax", value=value), args=given, keywords=options):
-            if isinstance(value, ast.Name) and value.id == "torch" and given:
-                value, given = given[0], given[1:]
-            axis = next((each.value for each in options if each.arg == "dim"), next(iter(given), None))
-            outer = around.pop() if around else outer
-            if axis is None or not isinstance(outer, ast.Call) or not _is_named(outer.func, "one_hot"):
-                return
-            kept = edits.followed(edits.flat(document, value), value, f".softmax(dim={edits.flat(document, axis)})")
-            repair = Repair(Way.PROBABILITIES, text=kept)
         case _:
             return
-    while len(around) > 1 and isinstance(around[-1], ast.Attribute) and around[-1].attr in _CASTS:
+    while len(around) > 1 and isinstance(around[-1], ast.Attribute) and around[-1].attr in CONVERSIONS:
         around.pop()
         outer = around.pop()  # `.float()`, which what is decided needs.
     yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, outer, kept),))
 
-
-_CASTS = CASTS | {"float", "double", "half", "bfloat16", "to", "type", "type_as"}
-"""Methods that give another type to what is decided."""
 
 _CHOOSING = (ast.Subscript, ast.BoolOp, ast.Call)
 """Where a choice is wanted and no probability: an index, `and`, an argument such as that of `torch.where`."""

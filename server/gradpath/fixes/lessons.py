@@ -65,7 +65,7 @@ class Taught:
     through what was computed from parameters before these were updated. `terms` has the numbers of the terms of what
     each backward went back from, by the place and in order, that of the backward that `failed` included.
     `frozen` are the parameters that the program froze and that learnt nothing, `thawed` those that it set free, with
-    the place of that.
+    the place of that. `recorded` are the places that added to a graph.
     """
 
     lessons: tuple[Lesson, ...]
@@ -80,6 +80,7 @@ class Taught:
     terms: Mapping[Place, Sequence[frozenset[int]]] = field(default_factory=dict)
     frozen: frozenset[Parameter] = frozenset()
     thawed: Mapping[Parameter, Place] = field(default_factory=dict)
+    recorded: frozenset[Place] = frozenset()
 
 
 def taught(trace: Trace) -> Taught:
@@ -112,9 +113,12 @@ class _Account:
         self._constant = Counter[Place]()
         self._frozen: set[Parameter] = set()
         self._thawed: dict[Parameter, Place] = {}
+        self._recorded: set[Place] = set()
 
     def follow(self, event: object) -> None:
         """Take note of an event, in the order of the trace."""
+        if isinstance(event, Built):
+            self._recorded.add(_place(event.site))
         match event:
             case BackwardRan():
                 self._learn(event)
@@ -204,6 +208,7 @@ class _Account:
             self._terms,
             frozenset(self._frozen - self._given),
             self._thawed,
+            frozenset(self._recorded),
         )
 
 
@@ -337,7 +342,8 @@ def still_learns(
     not train what only that was computed from.
     """
     if before.failed is None:
-        return {_moved(each, lines, path) for each in before.given} - {None} <= after.given | after.frozen
+        lost = {_moved(each, lines, path) for each in before.given} - after.given - after.frozen
+        return all(each is None or each[:2] in after.recorded for each in lost)  # What was a leaf by force, is none.
     frozen, kept = {_moved(each, lines, path) for each in before.frozen}, {*lines.values()}
     free = {each for each, (file, line) in after.thawed.items() if file != path or line in kept}
     if frozen and frozen <= after.given - free:

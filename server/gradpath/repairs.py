@@ -117,6 +117,7 @@ class Way(Enum):
     KEEP_GRAPH = _T.UNDO_CUT, "Keep the graph: drop {what} on {lines}"
     USE_TENSOR = _T.UNDO_CUT, "Use the tensor itself instead of {what}"
     USE_ITSELF = _T.UNDO_CUT, "Use {what} itself"
+    FROM_PARTS = _T.RECOMPUTE, "Compute with the parts: make {what} of them after {lines}{stated}"
     ASK_ITSELF = _T.UNDO_CUT, "Ask for {what} itself"
     NO_FORCE = _T.UNDO_CUT, "Require no gradient by force"
     DELETE_COPY = _T.UNDO_CUT, "Delete the copy"

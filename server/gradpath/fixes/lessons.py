@@ -392,8 +392,11 @@ def _waits_in_vain(after: Taught) -> bool:
 
 
 def _has_other_terms(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
-    """True if the backward that failed goes back from a term after the fix that no backward had before."""
-    if before.failed is None:
+    """True if the backward that failed goes back from a term after the fix that no backward had before.
+
+    A question for gradients may be asked of what is computed in another way.
+    """
+    if before.failed is None or not before.aims:
         return False
     place = _moved((*before.failed, 0), lines, path)
     terms, now = before.terms.get(before.failed, ()), after.terms.get(place[:2], ()) if place is not None else ()

@@ -15,7 +15,7 @@ from gradpath.findings.rebinding import rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, name_of
 from gradpath.findings.syntax import call_of, statement_of
-from gradpath.fixes import cut_fixes, edits, on_tensors, requirement
+from gradpath.fixes import cut_fixes, edits, on_tensors, parts, requirement
 from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds
@@ -72,7 +72,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         made = wanted.node.site if wanted.node is not None else wanted.origin
         steps = [Step(made, "makes a tensor that the output does not depend on")] if isinstance(made, Site) else []
         way = "compute with the tensor itself whose gradient is asked for, not with what it was taken from or copied to"
-        fixes = source.proposed(_without_copy(trace, source, failure))
+        fixes = source.proposed((*_without_copy(trace, source, failure), *parts.put_together(trace, source, wanted)))
     return Report(
         failure.site,
         f"nothing leads back from `{result}` to `{name}`: {why}",

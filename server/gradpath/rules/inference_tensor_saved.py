@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Advice, Edit, Fix, Level, Safety
+from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.findings.cuts import Switch, switch_around
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, name_of
@@ -46,9 +46,6 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         raised_at=site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
         help="`torch.no_grad()` instead of `inference_mode` makes tensors that can be used anywhere",
-        alternatives=(Advice.optional(f"`{name}.clone()` outside, a copy that a graph may save"),)
-        if short != "a tensor"
-        else (),
         fixes=source.proposed(_fixes(source, site, switch, name if error.kind is FaultKind.INFERENCE_SAVED else "")),
     )
 

@@ -13,15 +13,12 @@ from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.expectations import CONVERSIONS, expected
+from gradpath.fixes.expectations import CONVERSIONS, expected, is_probable
 from gradpath.fixes.moving import removed
 from gradpath.fixes.on_tensors import Rewriting, on_tensors
 from gradpath.fixes.requirement import required_earlier, thawed
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
-
-_SMOOTH = ("sigmoid", "softmax")
-"""Functions whose result, a probability, can stand for the comparison or the choice that is made from it."""
 
 
 def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
@@ -48,7 +45,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
         case (cuts.STEP, ast.expr() as node):
             yield from _lent(source, site, node)
         case "not differentiable", ast.Compare() as compared:
-            yield from _smooth(trace, source, site, compared)
+            yield from _smooth(trace, source, cause, compared)
         case "not differentiable", _:
             yield from expected(trace, source, cause)
         case (("torch.tensor" | "Variable" | "item" | "float" | "numpy"), _):
@@ -202,14 +199,16 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
         yield from Fix.of(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, new, gone)
 
 
-def _smooth(trace: Trace, source: Source, site: Site, compared: ast.Compare) -> Iterator[Fix]:
+def _smooth(trace: Trace, source: Source, cause: Cause, compared: ast.Compare) -> Iterator[Fix]:
     """The probability itself instead of what is decided from it: `p > 0.5`."""
-    document, (*around, outer) = source.document(site), ancestry(trace, compared)
+    if cause.site is None:
+        return
+    document, (*around, outer) = source.document(cause.site), ancestry(trace, compared)
     match compared:
-        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[ast.Constant()]) if not (
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[ast.expr()]) if not (
             around and isinstance(around[-1], _CHOOSING)
         ):
-            smooth = isinstance(left, ast.Call) and any(_is_named(left.func, name) for name in _SMOOTH)
+            smooth = is_probable(cause)
             kept = document.slice(document.range_of(left))
             kept = kept if smooth else edits.followed(kept, left, ".sigmoid()")
             shown = " ".join(kept.split())
@@ -219,7 +218,11 @@ def _smooth(trace: Trace, source: Source, site: Site, compared: ast.Compare) -> 
     while len(around) > 1 and isinstance(around[-1], ast.Attribute) and around[-1].attr in CONVERSIONS:
         around.pop()
         outer = around.pop()  # `.float()`, which what is decided needs.
-    yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, outer, kept),))
+    edit = edits.replace(document, outer, kept)
+    match around[-1] if around else None:
+        case ast.Assign(targets=[ast.Name(id=name)]) as bound if name == kept:
+            edit = removed(trace, document, bound) or edit
+    yield Fix.by(repair, Safety.UNSAFE, (edit,))
 
 
 _CHOOSING = (ast.Subscript, ast.BoolOp, ast.Call)

@@ -88,10 +88,19 @@ def _choice(source: Source, cause: Cause) -> _Choice | None:
     axis, keeps = next(iter(given), named.get("dim")), next(iter(given[1:]), named.get("keepdim"))
     if axis is None or cause.site is None or short_operation(cause.detail) not in ("argmax", "max"):
         return None
-    document, maker = source.document(cause.site), next(iter(cause.tensor.maker), None)
-    probable = maker is not None and short_operation(maker.operation) == "softmax"
-    kept = isinstance(keeps, ast.Constant) and keeps.value is True
-    return _Choice(document, scores, edits.flat(document, axis), kept, probable)
+    document, kept = source.document(cause.site), isinstance(keeps, ast.Constant) and keeps.value is True
+    return _Choice(document, scores, edits.flat(document, axis), kept, is_probable(cause))
+
+
+def is_probable(cause: Cause) -> bool:
+    """True if a choice is made from probabilities, in whatever shape they are."""
+    made = next(iter(cause.tensor.maker), None)
+    while made is not None and made.maker and short_operation(made.operation) in _SHAPING:
+        made = made.maker[0]
+    return made is not None and short_operation(made.operation) in ("softmax", "sigmoid")
+
+
+_SHAPING = frozenset({"view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "contiguous"})
 
 
 def _index(trace: Trace, site: Site) -> tuple[ast.AST | None, str]:
@@ -132,9 +141,17 @@ def _reads(trace: Trace, site: Site, name: str) -> list[ast.AST]:
 def _number(trace: Trace, site: Site, choice: _Choice, node: ast.AST | None, name: str) -> Iterator[Fix]:
     """The expected index, where the index itself is taken for a number."""
     torch, statement = edits.torch_in(choice.document), statement_of(trace, site.node)
-    if torch is None or not isinstance(choice.scores, (ast.Name, ast.Attribute)):
+    match choice.scores:
+        case ast.Name() | ast.Attribute() as alike:
+            pass
+        case ast.Call(args=[ast.Name() as alike, *_]) if choice.probable:
+            pass  # A softmax, whose argument has its size.
+        case _:
+            return
+    if torch is None:
         return
-    text = f"{choice.last} @ {torch}.arange({choice.text}.size({choice.dim})).to({choice.text})"
+    sized = edits.flat(choice.document, alike)
+    text = f"{choice.last} @ {torch}.arange({sized}.size({choice.dim})).to({sized})"
     if choice.keeps:
         text = f"({text}).unsqueeze({choice.dim})"
     match statement:

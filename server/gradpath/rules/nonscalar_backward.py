@@ -10,8 +10,9 @@ from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, made_near, name_of
-from gradpath.findings.syntax import call_of
+from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import edits
+from gradpath.fixes.out_of_place import is_read_again
 from gradpath.interpreter.trace import Failed, Trace
 from gradpath.repairs import Repair, Way
 
@@ -35,7 +36,7 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
     steps.append(Step(failure.site, "needs a single number"))
     method = call is not None and isinstance(call.func, ast.Attribute) and loss is getattr(call.func, "value", None)
     mean, total = (edits.followed(name, loss, f".{way}()") if loss is not None else f".{way}()" for way in _WAYS)
-    fixes = source.proposed(_fixes(source, failure, loss, _WAYS if method else ("sum",)))
+    fixes = source.proposed(_fixes(trace, source, failure, loss, _WAYS if method else ("sum",)))
     return Report(
         failure.site,
         f"`{name}` has {_size(root)}, but `backward()` needs a single number",
@@ -71,12 +72,21 @@ def _size(root: Tensor) -> str:
     return f"{total} elements" if total != 0 else "no element"
 
 
-def _fixes(source: Source, failure: Failed, loss: ast.expr | None, ways: tuple[str, ...]) -> Iterator[Fix]:
-    if loss is None:
+def _fixes(
+    trace: Trace, source: Source, failure: Failed, loss: ast.expr | None, ways: tuple[str, ...]
+) -> Iterator[Fix]:
+    """The loss is reduced where it is gone back from, or before that where the variable is read further down."""
+    statement, document = statement_of(trace, failure.site.node), source.document(failure.site)
+    if loss is None or statement is None:
         return
     for way in ways:
-        edit = edits.append(source.document(failure.site), loss, f".{way}()")
-        yield Fix.by(Repair(Way.REDUCE_BY, text=f".{way}()"), Safety.SAFE, edit, eligible=way == ways[0])
+        changes, repair = edits.append(document, loss, f".{way}()"), Repair(Way.REDUCE_BY, text=f".{way}()")
+        if isinstance(loss, ast.Name) and is_read_again(trace, statement, loss.id):
+            text = f"{loss.id} = {loss.id}.{way}()"
+            edit = edits.insert_before(document, statement, text)
+            changes = changes if edit is None else (edit,)
+            repair = repair if edit is None else Repair(Way.REDUCE_BEFORE, lines=(statement.lineno,), text=text)
+        yield Fix.by(repair, Safety.SAFE, changes, eligible=way == ways[0])
 
 
 RULE = Rule(

@@ -300,7 +300,9 @@ class Stepped:
 
     def finds_none_after(self, cleared: Cleared) -> bool:
         """True if all gradients that it might use were cleared: by the optimizer, or by the only model that it has."""
-        return cleared.owner is self.optimizer or (len(self.models) == 1 and cleared.owner is self.models[0])
+        if cleared.owner is self.optimizer or (len(self.models) == 1 and cleared.owner is self.models[0]):
+            return True
+        return bool(self.unseen) and {id(each) for each in self.unseen} <= {id(each) for each in cleared.tensors}
 
 
 @dataclass(frozen=True, slots=True)

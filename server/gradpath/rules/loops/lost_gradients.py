@@ -21,7 +21,7 @@ from gradpath.support.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A backward whose gradients were cleared before the step."""
+    """A backward whose gradients were cleared before the step, perhaps by something else than its optimizer."""
 
     backward: BackwardRan
     cleared: Cleared
@@ -35,9 +35,11 @@ class Lost:
     def report(self, trace: Trace, source: Source) -> Report:
         clear, step = source.short(self.cleared.site, limit=32), source.short(self.step.site, limit=32)
         backward = source.short(self.backward.site, limit=32)
+        apart = bool(self.step.unseen) and self.cleared.owner is not self.step.optimizer
+        use = ", if that uses them" if apart else " uses them"
         return Report(
             self.cleared.site,
-            f"`{clear}` throws away the gradients of `{backward}` before `{step}` uses them",
+            f"`{clear}` throws away the gradients of `{backward}` before `{step}`{use}",
             (
                 Step(self.backward.site, "computes the gradients"),
                 Step(self.cleared.site, "clears them"),
@@ -54,11 +56,14 @@ class Lost:
 def lost_before(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | None:
     """The clearing before `step`, if that leaves it without any gradient."""
     if not step.parameters:
-        return _lost_unseen(trace, step)
-    if not step.known:
-        return None
+        return _lost_unseen(trace, step) or _lost_of(flow, step.unseen, step)
+    return _lost_of(flow, step.parameters, step) if step.known else None
+
+
+def _lost_of(flow: Sequence[Entry], parameters: Sequence[Tensor], step: Stepped) -> Lost | None:
+    """The same for these parameters of an optimizer."""
     found: Lost | None = None
-    for tensor in step.parameters:
+    for tensor in parameters:
         state = _state(flow, tensor, step)
         if state is False:
             return None
@@ -85,6 +90,8 @@ def _state(flow: Sequence[Entry], tensor: Tensor, step: Stepped) -> Lost | bool:
             case Effect.CLEARED, Cleared() as event:
                 lost = Lost(arrived, event, step) if arrived is not None and not used else lost
                 arrived = None
+            case Effect.UNKNOWN, Cleared():
+                pass  # It brings no gradient back.
             case Effect.UNKNOWN, _:
                 return False
             case _:

@@ -379,7 +379,7 @@ class Autograd:
             error = AutogradError(FaultKind.NON_LEAF_FLAG, tensor=tensor)
             if (tensor.node.provenance is OBSERVED or tensor.is_result) and not of_error(error, self.ran):
                 raise error
-            tensor.node = None
+            tensor.node, tensor.provenance = None, OBSERVED
         elif value and tensor.inference and not self.inference:
             raise AutogradError(FaultKind.INFERENCE_REQUIRES_GRAD, tensor=tensor)
         elif value and shapes.is_differentiable(tensor.dtype) is False:

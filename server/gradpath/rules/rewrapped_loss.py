@@ -58,9 +58,11 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
 def _help(cause: cuts.Cause, same: bool, found: Rewrapping) -> str:
     if same and cause.how == "numpy":
         return cuts.way_out(cause)
+    if cause.site is None:
+        return "remove it, and find what cuts the loss off from the model"
     if same:
         return f"{'add the term' if found.is_term else 'back-propagate the loss'} itself, not a copy of its value"
-    return f"remove it, and fix the cut on line {cause.site.line if cause.site else 0}: {cuts.way_out(cause)}"
+    return f"remove it, and fix the cut on line {cause.site.line}: {cuts.way_out(cause)}"
 
 
 def _fixes(

@@ -59,6 +59,7 @@ SAMPLES = Condition("samples", "{name} is given more than one sample", "{name} g
 BATCH = Condition("batch", "{name} gives more than one sample at a time", "{name} gives batches", 2)
 SIZE = Condition("size", "{name} is more than 1", "{name} is more than 1", 2)
 LEFT = Condition("left", "{name} leaves its arguments unchanged", "{name} changes nothing", 2)
+CLOSURE = Condition("closure", "{name} calls its closure more than once", "{name} calls it again", 5)
 INPUT = Condition("input", "{name} keeps the graph of what it is given", "{name} keeps that graph", 3)
 FROZEN = Condition("frozen", "all that {name} computes with is frozen", "{name} is all frozen", 3)
 OWN_PARAMETERS = Condition("own", "{name} has no parameters of its own", "{name} has no parameters", 3)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from gradpath.autograd.provenance import Presumption
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Library, Made, Member, Undefined
 from gradpath.interpreter.trace import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
-from gradpath.overlays.presumed import carriers, conditions, frozen, model_parts, weights
+from gradpath.overlays.presumed import carriers, conditions, frozen, model_parts, unseen_mappings, weights
 from gradpath.overlays.presumed.clearing import is_engine
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, presume_tensor, require
 from gradpath.overlays.presumed.roles import is_of_its_own, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
+from gradpath.source.index import methods_called
 from gradpath.source.nodes import nodes
 
 CALLED = "called by the program"
@@ -61,12 +63,21 @@ def _has_result(machine: Machine) -> bool:
 
 def _by_engine(machine: Machine, engine: Unknown, loss: TensorValue | Unknown, arguments: Arguments) -> Value:
     """The presumed effect of an engine on the loss that it gets: a call of its `backward()`."""
-    before = machine.autograd.presuming
-    machine.autograd.presuming = conditions.ENGINE.of(f"{conditions.name_of(engine)}.backward")
-    try:
+
+    def run() -> Value:
         if isinstance(loss, Unknown):
             return _backward(machine, loss, arguments)
         return machine.call(machine.attribute(loss, "backward"), arguments)
+
+    return _presuming(machine, conditions.ENGINE.of(f"{conditions.name_of(engine)}.backward"), run)
+
+
+def _presuming(machine: Machine, condition: Presumption, run: Callable[[], Value]) -> Value:
+    """What `run` gives, whose backwards run only if the condition holds."""
+    before = machine.autograd.presuming
+    machine.autograd.presuming = condition
+    try:
+        return run()
     finally:
         machine.autograd.presuming = before
 
@@ -161,6 +172,9 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         if isinstance(closure, Object) and not isinstance(closure, Unknown):
             with machine.autograd.mode(grad=True):  # As all optimizers do.
                 machine.call(closure, Arguments())
+                if _is_for_several_calls(closure):
+                    condition = conditions.CLOSURE.of(conditions.name_of(receiver))
+                    _presuming(machine, condition, lambda: machine.call(closure, Arguments()))
         updated = weights.write(machine, weights.owned(machine, receiver))
         seen = weights.of_seen(machine, receiver)
         updated += weights.write(machine, seen, receiver)
@@ -177,6 +191,11 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         machine.emit(Stepped(receiver, tuple(updated), machine.site()))
         return _zero_grad(machine, receiver, arguments)
     return NotImplemented
+
+
+def _is_for_several_calls(closure: Object) -> bool:
+    """True if a closure clears the gradients of its last call itself."""
+    return isinstance(closure, Function) and any(name == "zero_grad" for _, name, _ in methods_called(closure.node))
 
 
 def _is_deepspeed(value: Unknown) -> bool:
@@ -275,6 +294,7 @@ def _numpy(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 
 
 METHODS: dict[str, Method] = {
+    **unseen_mappings.METHODS,
     "backward": _backward,
     "item": _number("item"),
     "numpy": _numpy,

@@ -37,6 +37,7 @@ from gradpath.overlays.presumed import (
     plain_data,
     presumptions,
     unknown_stores,
+    unseen_mappings,
     uses,
     weights,
 )
@@ -248,6 +249,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int 
         return presume_tensor(machine, unknown).item(machine, place)
     if unknown_stores.is_indexed_as_tensor(machine, unknown, index):
         return presume_tensor(machine, unknown).item(machine, index)
+    index = unseen_mappings.name_of_entry(machine, unknown, index)
     key = _key_of_item(machine, unknown, index, ordinal)
     known = machine.unknowns.get(key) if key is not None and key[0] == _PARAMETER else None
     if known is not None and known.kind is Kind.PARAMETER and presumptions.is_parameter(machine, unknown, index):

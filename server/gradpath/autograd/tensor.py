@@ -7,7 +7,7 @@ Modelled on `c10/core/TensorImpl.h` (version counter), `torch/csrc/autograd/vari
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -49,12 +49,16 @@ class Write:
 
 
 class Storage:
-    """Memory that tensors share; `version` counts the in-place writes, `writes` remembers them."""
+    """Memory that tensors share; `version` counts the in-place writes, `writes` remembers them.
 
-    __slots__ = ("version", "writes")
+    A write into it is one into those `within` which it lies, too: the weights of an unseen model, for a parameter.
+    """
+
+    __slots__ = ("version", "within", "writes")
 
     def __init__(self) -> None:
         self.version = 0
+        self.within: Sequence[Storage] = ()
         self.writes: list[Write] = []
 
     def write(
@@ -64,6 +68,8 @@ class Storage:
         self.version += 1
         done = Write(self.version, operation, site, owner, presumed)
         self.writes.append(done)
+        for each in self.within:
+            each.write(operation, site, owner, presumed)
         return done
 
 

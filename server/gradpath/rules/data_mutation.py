@@ -84,12 +84,13 @@ def _read_later(
     trace: Trace, index: int, change: Mutated | Replaced, hidden: Tensor
 ) -> tuple[Node, Saved, BackwardRan] | None:
     """A node that saved the memory before the change, and the backward that reads it afterwards."""
-    memory = hidden if isinstance(change, Replaced) else hidden.storage
-    readings = _readings(trace).get(id(memory), ())
-    for reading in readings[bisect_right(readings, index, key=_position) :]:
-        meets = reading.built < index and (isinstance(change, Mutated) or _reads_anew(reading))
-        if meets and _is_used(hidden, reading):
-            return reading.node, reading.saved, reading.ran
+    memories = (hidden,) if isinstance(change, Replaced) else (hidden.storage, *hidden.storage.within)
+    for memory in memories:
+        readings = _readings(trace).get(id(memory), ())
+        for reading in readings[bisect_right(readings, index, key=_position) :]:
+            meets = reading.built < index and (isinstance(change, Mutated) or _reads_anew(reading))
+            if meets and _is_used(hidden, reading):
+                return reading.node, reading.saved, reading.ran
     return None
 
 
@@ -169,9 +170,10 @@ def _report(
     help_line = "make a new tensor instead of writing into the saved one"
     if hidden.is_parameter:
         help_line = "update parameters after the backward that still needs them"
+    condition = "" if saved.presumed is None else f", if {saved.presumed.brief}"
     return Report(
         at,
-        f"`{write}` changes, unseen, what the gradient of {operation(source, node, 30)} is computed from",
+        f"`{write}` changes, unseen, what the gradient of {operation(source, node, 30)} is computed from{condition}",
         tuple(steps),
         help=help_line,
         alternatives=(

@@ -68,7 +68,8 @@ class Chain:
 
     Batches are `iterated` over; `fixed` are the variables that no loop fills again. `followed` are the names that were
     looked for, with what was found: definitions of the program, or that they are left out. `methods` are those that the
-    body calls of something that it holds, in the innermost loop of a backward: `model.encode`.
+    body calls of something that it holds, in the innermost loop of a backward, or to hand it what they give:
+    `model.encode`.
     """
 
     calls: Mapping[str, Sequence[LeadingCall]]
@@ -112,8 +113,37 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
     }
     again = _read_body([node for node in every if node in looped])
     fixed = (own.names | slices.left_out(fed)) - again.values.keys() - again.items.keys()
-    methods = {f"{place}.{name}" for place, name, node in slices.methods if node in near}
+    methods = {
+        f"{place}.{name}"
+        for place, name, node in slices.methods
+        if node in near or _is_for_itself(place, node, own, slices.methods, calls)
+    }
     return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods)
+
+
+def _is_for_itself(
+    place: str,
+    node: ast.Call,
+    own: _Body,
+    methods: Sequence[tuple[str, str, ast.Call]],
+    calls: Mapping[str, Sequence[LeadingCall]],
+) -> bool:
+    """True if what a method gives is the input of other methods or parts of the same thing: `net.head(net.body(x))`.
+
+    One that gives several values, or what is only an option of the others, may be a rollout without gradients.
+    """
+    names = [name for name, values in own.values.items() if node in values]
+    if len(names) != 1:
+        return False
+    for owner, _, other in methods:
+        if owner == place and other.args and place_of(other.args[0]) == names[0]:
+            return True
+    within = f"{place}."
+    return any(
+        any(each.startswith(within) for each in (callee, *own.items.get(callee, ())))
+        and any(names[0] in call.arguments for call in found)
+        for callee, found in calls.items()
+    )
 
 
 def _is_computed(value: ast.expr, calls: Mapping[str, Sequence[LeadingCall]]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.presumed.roles import role_of
@@ -46,6 +47,14 @@ _FINDING = CHILDREN | {"items", "values"}
 def models_of_parameter(parameter: Value) -> list[Unknown]:
     """The model that a parameter is of: an item of an unknown `model.parameters()`, or of one of its pairs."""
     return _models(whole_of(parameter))
+
+
+def models_around_parameter(parameter: Value) -> list[Unknown]:
+    """The same, and the whole model of a parameter that is named: `model` for `model.head.weight`."""
+    found = models_of_parameter(parameter)
+    if not found and isinstance(parameter, Unknown) and parameter.kind is Kind.PARAMETER:
+        found = list(models_around(parameter))[-1:]
+    return found
 
 
 def whole_of(parameter: Value) -> Value:

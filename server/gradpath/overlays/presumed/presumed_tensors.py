@@ -64,11 +64,8 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
                 machine.autograd.cut(made, Cut(how, unknown.site, live))
             return made
         case Kind.PARAMETER:
-            made = machine.autograd.tensor(requires_grad=True, dtype=None)
-            made.is_parameter = True
+            made = weights.parameter(machine, model_parts.models_of_parameter(unknown))
             made.provenance = unknown.provenance
-            models = model_parts.models_of_parameter(unknown)
-            made.member_of = weights.weights_of(machine, models[0]) if len(models) == 1 else None
             return made
         case Kind.CUT:
             made = machine.autograd.tensor(dtype=None)
@@ -208,6 +205,8 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
     onward = (conditions.INPUT if model else conditions.LOSS).of(name)
     if whole is not None or model:
         sources = [branches.trunk(machine, result, sources, onward)]
+        if whole is not None and model and sources[0].node is not None:
+            weights.attach_trunk(machine, result, sources[0].node)
         onward = (conditions.PARTS if whole is not None else conditions.INPUT).of(name)
     provenance, saves = conditions.RESULT.of(name), conditions.SAVES.of(name)
     made = machine.autograd.presumed(sources, holds=True, provenance=provenance, onward=onward, saves=saves)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.errors import AutogradError, FaultKind
-from gradpath.autograd.tensor import UNSEEN, Node, Saved, Tensor
+from gradpath.autograd.tensor import UNSEEN, Node, Saved, Storage, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
@@ -37,7 +37,7 @@ class _Known:
     `blind` are those of models that were called only while gradients were off, by the model's number. `put_in` are
     the parameters of modules that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`. `frozen`
     are those that it has frozen by name, and `left_out` those among them that an optimizer left out, each with what it
-    spares.
+    spares. `memory` is that of all weights of a model and of its parts, by the model's number.
     """
 
     tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
@@ -46,6 +46,7 @@ class _Known:
     put_in: list[tuple[Unknown, list[Tensor]]] = field(default_factory=list)
     frozen: set[Tensor] = field(default_factory=set)
     left_out: list[tuple[frozenset[Tensor], set[Tensor]]] = field(default_factory=list)
+    memory: dict[int, list[Storage]] = field(default_factory=dict)
 
     def all(self) -> list[tuple[Unknown, Tensor]]:
         return [(self.models[number], tensor) for (number, _), tensor in self.tensors.items()]
@@ -81,6 +82,7 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     if result.kind is Kind.CUT:
         machine.remembered[("called", result.number)] = _Called(model, (), {})
         return
+    _of(machine, model, ())
     versions = _versions(known, model)
     for each in result.sources[1:]:
         if isinstance(each, Unknown):
@@ -90,15 +92,14 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     handed = tuple((each, each.storage.version) for each in given if each.requires_grad)
     machine.remembered[("called", result.number)] = _Called(model, (), versions, handed)
     _refuse_inference_tensors(machine, model, result)
-    _of(machine, model, ())
 
 
 def note_handed(machine: Machine, model: Unknown, result: Unknown) -> None:
     """What computes a loss was handed a model: the result depends on its weights, as they are now."""
     known = _known(machine)
     known.models.setdefault(model.number, model)
-    machine.remembered[("called", result.number)] = _Called(model, (), _versions(known, model))
     _of(machine, model, ())
+    machine.remembered[("called", result.number)] = _Called(model, (), _versions(known, model))
 
 
 def _versions(known: _Known, model: Unknown) -> dict[Part, int]:
@@ -141,6 +142,8 @@ def _new(machine: Machine, model: Unknown) -> Tensor:
     made = machine.autograd.tensor(requires_grad=_whole(known, model) not in known.frozen, dtype=None)
     if not made.requires_grad:
         known.frozen.add(made)
+    for number in line(model):
+        known.memory.setdefault(number, []).append(made.storage)
     made.is_parameter = True
     made.operation = UNSEEN
     made.label = model.name or conditions.name_of(model)
@@ -215,6 +218,16 @@ def weights_of(machine: Machine, model: Unknown) -> Tensor:
     return own
 
 
+def parameter(machine: Machine, models: Sequence[Unknown]) -> Tensor:
+    """One of the parameters of unseen models: a write into it is one into the weights that their calls saved."""
+    made = machine.autograd.tensor(requires_grad=True, dtype=None)
+    made.is_parameter = True
+    if len(models) == 1:
+        made.member_of = weights_of(machine, models[0])
+        made.storage.within = _known(machine).memory[models[0].number]
+    return made
+
+
 def models(machine: Machine) -> list[Unknown]:
     """All models of which the weights are known so far."""
     return list(_known(machine).models.values())
@@ -250,6 +263,21 @@ def attach(machine: Machine, result: Unknown, node: Node) -> None:
         node.saved.append(Saved(tensor.storage, version, tensor, "weights", presumed=presumed))
         presumed = conditions.GIVEN.of(name)
         node.saved += [Saved(each.storage, then, each, "given", presumed=presumed) for each, then in called.given]
+
+
+def attach_trunk(machine: Machine, result: Unknown, node: Node) -> None:
+    """The same for what the parts of a model's result have in common, if they share a graph."""
+    called = machine.remembered.get(("called", result.number))
+    if isinstance(called, _Called) and not node.saved:
+        tensor = _of(machine, called.model, _TRUNK)
+        edge = machine.autograd.edge(tensor)
+        node.edges = node.edges if edge is None else (*node.edges, edge)
+        presumed = conditions.PARTS.of(conditions.name_of(called.model) or conditions.callee(result))
+        version = called.versions.get(_TRUNK, 0)
+        node.saved.append(Saved(tensor.storage, version, tensor, "weights", presumed=presumed))
+
+
+_TRUNK: Part = ("trunk", None)
 
 
 def _parts_of(machine: Machine, model: Unknown, own: Tensor) -> list[Tensor]:

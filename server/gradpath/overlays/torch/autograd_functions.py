@@ -52,7 +52,7 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
 def _unseen_weights(machine: Machine, outputs: Sequence[Tensor], wanted: Value) -> list[Tensor]:
     """The weights of unseen models that the graphs of `outputs` reach."""
     items = wanted.items if isinstance(wanted, List) else wanted if isinstance(wanted, tuple) else (wanted,)
-    models = [model for each in items for model in model_parts.models_of_parameter(each)]
+    models = [model for each in items for model in model_parts.models_around_parameter(each)]
     found = [tensor for model in models for tensor in weights.of(machine, model)]
     return engine.reached(machine.autograd, outputs, list(dict.fromkeys(found)))
 

@@ -112,11 +112,11 @@ def _entries(trace: Trace, event: Event) -> Iterator[Entry]:
         case Stepped():
             yield Entry(event, Effect.USED, frozenset(id(tensor) for tensor in event.updated))
         case Cleared():
-            yield Entry(event, Effect.CLEARED, frozenset(id(tensor) for tensor in event.tensors))
+            yield Entry(event, Effect.CLEARED, _with_models(event.tensors))
             if not event.known:
                 yield Entry(event, Effect.UNKNOWN, None)
         case GradientSet():
-            yield Entry(event, Effect.UNKNOWN, frozenset((id(event.tensor),)))
+            yield Entry(event, Effect.UNKNOWN, _with_models([event.tensor]))
         case Mutated() if short_operation(event.write.operation) not in _KEEPING and _is_gradient(event.tensor):
             owner = _zeroed(trace, event)
             known = None if owner is None else frozenset((id(owner),))
@@ -124,11 +124,17 @@ def _entries(trace: Trace, event: Event) -> Iterator[Entry]:
         case Mutated() | Replaced():
             leaf = updated_by_hand(trace, event)
             if leaf is not None:
-                yield Entry(event, Effect.USED, frozenset((id(leaf),)))
+                yield Entry(event, Effect.USED, _with_models([leaf]))
         case Lent() if not is_harmless(event):
             yield Entry(event, Effect.UNKNOWN, None)
         case _:
             return
+
+
+def _with_models(tensors: Sequence[Tensor]) -> frozenset[int]:
+    """The identities of tensors, and of what represents the unseen models that they are parameters of."""
+    wholes = (tensor.member_of for tensor in tensors if tensor.member_of is not None)
+    return frozenset(id(each) for each in (*tensors, *wholes))
 
 
 def is_harmless(event: Lent) -> bool:

@@ -74,7 +74,9 @@ def _are_stepped(trace: Trace, run: BackwardRan, leaves: Sequence[Tensor]) -> bo
     events = trace.events
     later = [each for each in events[events.index(run) + 1 :] if isinstance(each, Stepped)]
     stepped = {id(tensor) for each in later for tensor in (*each.parameters, *each.unseen)}
-    own = all(id(leaf) in stepped for leaf in leaves) or any(not each.known and not each.unseen for each in later)
+    own = all(id(leaf.member_of or leaf) in stepped for leaf in leaves) or any(
+        not each.known and not each.unseen for each in later
+    )
     return bool(leaves) and own and not _is_handed_on(trace, run, later[-1].site)
 
 

@@ -133,6 +133,7 @@ def _of(machine: Machine, model: Unknown, part: Part) -> Tensor:
     if found is None:
         before = None if part else _known(machine).blind.pop(model.number, None)
         found = tensors[model.number, part] = before or _new(machine, model)
+        found.member_of = tensors.get((model.number, ())) if part else None
     return found
 
 

@@ -172,13 +172,13 @@ def thaw(machine: Machine, model: Unknown) -> None:
 
 
 def _thaws_somewhere(machine: Machine) -> bool:
-    """True if the running body also unfreezes something, even if only on some branch."""
+    """True if the running body also unfreezes something on some branch: the path shows what it does in any case."""
     return _thaws(machine.trace.entry if machine.frame.function is None else machine.frame.function.node)
 
 
 @noted
 def _thaws(body: ast.AST) -> bool:
-    return any(map(_is_thaw, nodes(body)))
+    return any(map(_is_thaw, (inner for node in nodes(body) if isinstance(node, ast.If) for inner in nodes(node))))
 
 
 def _is_thaw(node: ast.AST) -> bool:

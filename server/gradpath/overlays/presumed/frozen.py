@@ -110,6 +110,11 @@ def _is_part(target: Unknown) -> bool:
     return unsettled and isinstance(target.origin, Attribute | Item) and model_parts.is_of_model(target)
 
 
+def drawn_again(machine: Machine) -> None:
+    """A parameter that is known already is drawn: from here on it represents all again."""
+    machine.remembered[DRAWN] = machine.unknown_count
+
+
 def _drawn(machine: Machine, parameter: Unknown) -> int:
     """The number of unknowns when a parameter first appeared, or the last of those that appeared with it."""
     last = machine.remembered.get(DRAWN, 0)

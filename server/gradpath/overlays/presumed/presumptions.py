@@ -28,7 +28,6 @@ has, `owners.py`. The rest is done where the thing is used:
 | an optimizer that was made from `model.parameters()`, or from some of them, alone or with others | owns that model | it says so |
 | an optimizer that is an attribute of a model (`actor.optimizer`) | owns that model, whatever its name | the model made it |
 | a parameter that is annotated with a class of the program | is an instance of that class, its annotated fields unknown | the annotation says so |
-| an optimizer that is an attribute of a model | owns that model | it says so |
 | any other unknown optimizer | owns no known parameters | nothing is reported of it |
 | a closure that clears gradients, for an unseen optimizer | may be called more than once | LBFGS does so |
 | the entries of a mapping that a model gives (`unseen_mappings.py`) | are those that the program names, else two of a kind | `sum(losses.values())` names none |

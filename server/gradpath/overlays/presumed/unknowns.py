@@ -253,6 +253,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int 
     key = _key_of_item(machine, unknown, index, ordinal)
     known = machine.unknowns.get(key) if key is not None and key[0] == _PARAMETER else None
     if known is not None and known.kind is Kind.PARAMETER and presumptions.is_parameter(machine, unknown, index):
+        frozen.drawn_again(machine)
         return known  # Whatever list or call it is an item of.
     made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:

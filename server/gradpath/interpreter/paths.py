@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 
 from gradpath.interpreter.trace import Decision, Site, Trace
+from gradpath.source.nodes import nodes
 from gradpath.support.fast_dataclasses import dataclass, field
 
 Going = Mapping[ast.AST, bool]
@@ -104,21 +105,21 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
     """Run the likeliest path, then each with one more decision turned around.
 
     At most `limit` paths, and none that, as long as the one before, would bring the statements executed together
-    above `budget`. Branches of which an arm trains are turned first, those whose arms do not speak of gradients last.
-    Each is turned at most twice for each outcome (two occurrences in loops), so that every arm is entered. Where
-    decisions are to be `combined`, other ways to take them follow, until there are `COMBINED` paths. As long as all
-    paths were refused, as by `if target is None: raise ValueError`, branches that no gradient depends on are turned as
-    well, the last one first.
+    above `budget`. Branches of which an arm trains are turned first, then those of what is entered itself, and last
+    those whose arms do not speak of gradients. Each is turned at most twice for each outcome (two occurrences in
+    loops), so that every arm is entered. Where decisions are to be `combined`, other ways to take them follow, until
+    there are `COMBINED` paths. As long as all paths were refused, as by `if target is None: raise ValueError`, branches
+    that no gradient depends on are turned as well, the last one first.
     """
-    training: deque[tuple[bool, ...]] = deque([()])
-    queue: deque[tuple[bool, ...]] = deque()
-    quiet: deque[tuple[bool, ...]] = deque()
+    queues = tuple(deque[tuple[bool, ...]]() for _ in range(4))
     others: deque[tuple[bool, ...]] = deque()
     refused: deque[tuple[bool, ...]] | None = deque(maxlen=REFUSED)
     seen: dict[tuple[int, bool], int] = {}
     count = cost = 0
-    while (training or queue or quiet or refused or (others and count < COMBINED)) and count < limit and budget > cost:
-        prefix = (training or queue or quiet or refused or others).popleft()
+    inside: set[int] | None = None
+    queues[0].append(())
+    while (any(queues) or refused or (others and count < COMBINED)) and count < limit and budget > cost:
+        prefix = next(filter(None, (*queues, refused, others))).popleft()
         trace = paths.trace(prefix)
         count += 1
         if refused is not None and (count > REFUSED or not _is_refused(trace)):
@@ -126,6 +127,7 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
         cost = trace.steps
         budget -= cost
         yield trace
+        inside = inside or set(map(id, nodes(trace.entry)))
         for decision in trace.decisions:
             taken = (id(decision.node), decision.outcome)
             seen[taken] = seen.get(taken, 0) + 1
@@ -137,10 +139,16 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
                     refused.appendleft(turned(trace, index))
             elif seen.get(other, 0) < 2:
                 seen[other] = seen.get(other, 0) + 1
-                kind = training if decision.training else queue if decision.speaking else quiet
-                kind.append(turned(trace, index))
+                queues[_rank(decision, inside)].append(turned(trace, index))
             elif combined:
                 others.append(turned(trace, index))
+
+
+def _rank(decision: Decision, inside: Container[int]) -> int:
+    """The place of a branch among those to be turned; `inside` are the nodes of what is entered."""
+    if decision.training:
+        return 0
+    return 3 if not decision.speaking else 1 if id(decision.node) in inside else 2
 
 
 def _is_refused(trace: Trace) -> bool:

@@ -30,6 +30,7 @@ from gradpath.support.words import words
 
 _FROZEN = "frozen model"
 _WHOLLY = "wholly frozen model"
+_ANY = "something was thawed that may be a parameter of any model"
 
 _HARMLESS = words(
     """apply children cuda eval float modules named_children named_modules named_parameters parameters requires_grad_
@@ -56,6 +57,8 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
         machine.remembered[DRAWN] = machine.unknown_count
     else:
         models = []
+    if value is not False and not models and target.kind is not Kind.PLAIN:
+        machine.remembered[_ANY] = True
     for model in models:
         _switch(machine, model, value)
         if isinstance(value, bool):
@@ -226,13 +229,14 @@ def _doubted(machine: Machine) -> tuple[list[int], ...]:
 
 def frozen_whole(machine: Machine, model: Value) -> list[Tensor]:
     """The weights of a model of which the program has frozen all, and let them alone since; else none."""
-    own = model_parts.line(model) if isinstance(model, Unknown) else []
+    own = model_parts.line(model) if isinstance(model, Unknown) and _ANY not in machine.remembered else []
     for number in own:
         match machine.remembered.get((_WHOLLY, number)):
             case (Unknown() as found, int(before)):
                 later = _doubted(machine)[before:]
+                known = weights.of(machine, found)
                 if not any(own[0] in each or each[0] in own for each in later):
-                    return [each for each in weights.of(machine, found) if not each.requires_grad]
+                    return [] if any(each.requires_grad for each in known) else known
     return []
 
 

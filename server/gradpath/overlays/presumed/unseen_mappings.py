@@ -46,6 +46,14 @@ def name_of_entry(machine: Machine, mapping: Unknown, name: Value) -> Value:
     return name
 
 
+def name_at(machine: Machine, mapping: Unknown, place: int | None) -> Value | None:
+    """The name that iterating over a mapping gives at a place; None where it is not known to be one, or ends before."""
+    names = machine.remembered.get((_NAMES, mapping.number))
+    if not isinstance(names, List) or place is None or place >= len(names.items):
+        return None
+    return names.items[place]
+
+
 def _method(part: Callable[[tuple[Value, Value]], Value]) -> Callable[[Machine, Unknown, Arguments], Value]:
     def method(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         found = None if arguments.all() else entries(machine, receiver)

@@ -8,11 +8,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gradpath.analysis.inplace_writes import (
     PARTING,
+    SIGNS_OF_LAYERS,
     asks_for_parameters,
     assigns_to_parameters,
     hands_on_weights,
     is_called_without_grad,
     is_without_grad,
+    makes_writing_layer,
     may_be_refused,
     names_weights,
     takes_apart,
@@ -238,9 +240,15 @@ _SIGNS_IN_CRITERIA = (*SIGNS_OF_CUTS, "numpy(", ".data", "detach(", "no_grad", "
 
 
 def _writing(parsed: Parsed) -> set[str]:
-    """The functions, and the classes with a method other than `forward`, that PyTorch may refuse a write in."""
+    """The functions, and the classes with a method other than `forward`, that PyTorch may refuse a write in.
+
+    A class may have a layer that writes in place, too.
+    """
     found = set()
+    layers = any(sign in parsed.document.text for sign in SIGNS_OF_LAYERS)
     for each in _open(parsed.tree.body):
+        if layers and isinstance(each, ast.ClassDef) and makes_writing_layer(each):
+            found.add(each.name)
         methods = each.body if isinstance(each, ast.ClassDef) else (each,)
         inside = (part for part in methods if isinstance(part, _FUNCTIONS) and part.name not in ("__init__", "forward"))
         if any(_may_write(part, parsed.document) and may_be_refused(part) for part in inside):

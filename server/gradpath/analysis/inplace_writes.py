@@ -146,6 +146,30 @@ def _has_weight(call: ast.Call) -> bool:
     return any(isinstance(each, ast.Attribute) and each.attr in _WEIGHTS for each in given)
 
 
+SIGNS_OF_LAYERS = ("inplace", "LU(True)", "max_norm")
+"""What the text of a file has in which a layer may be made that writes in place."""
+
+
+@noted
+def makes_writing_layer(owner: ast.ClassDef) -> bool:
+    """True if a class makes an attribute of a layer that writes in place: `self.act = nn.ReLU(inplace=True)`."""
+    return any(
+        isinstance(each, ast.Assign)
+        and isinstance(each.targets[0], ast.Attribute)
+        and isinstance(each.value, ast.Call)
+        and _writes_in_place(each.value)
+        for each in nodes(owner)
+    )
+
+
+def _writes_in_place(layer: ast.Call) -> bool:
+    match layer:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Constant(value=True)]):
+            return name.endswith("LU")
+        case _:
+            return any(_asks_in_place(each) or each.arg == "max_norm" for each in layer.keywords)
+
+
 def _mentions(root: ast.AST, names: Collection[str]) -> bool:
     """True if one of some names, or an attribute of that name, is in a tree."""
     inside = contents(root)

@@ -12,7 +12,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.scope import Scope
-from gradpath.interpreter.trace import Cleared, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Cleared, Stepped, Trace
 from gradpath.interpreter.values import Function, Instance, Object, Value
 from gradpath.source.nodes import nodes, noted
 
@@ -37,6 +37,13 @@ def leaves_gradients(trace: Trace) -> bool:
         id(step.optimizer) not in owners and any(id(tensor) not in tensors for tensor in step.updated)
         for step in trace.of(Stepped)
     )
+
+
+def leaves_frozen(trace: Trace) -> bool:
+    """True if a call has frozen what it trains: its next one finds that frozen."""
+    edges = (edge for event in trace.of(BackwardRan) for node in event.executed for edge in node.edges)
+    leaves = (edge.accumulates for edge in edges)
+    return any(leaf is not None and not leaf.requires_grad for leaf in leaves)
 
 
 def is_left_to_it(trace: Trace, function: ast.AST, tree: ast.Module, receiver: Value) -> bool:

@@ -16,7 +16,13 @@ from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.filling import fill, fillers, filling_of, parts_filled, shared
-from gradpath.interpreter.lasting import forget_what_others_set, is_left_to_it, leaves_gradients, leaves_graph
+from gradpath.interpreter.lasting import (
+    forget_what_others_set,
+    is_left_to_it,
+    leaves_frozen,
+    leaves_gradients,
+    leaves_graph,
+)
 from gradpath.interpreter.machine import Library, Machine
 from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.numbers import AtLeast
@@ -235,7 +241,8 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
                 machine.library.back_propagate(machine, entered, result)
         elif machine.trace.of(BackwardRan):
             repeated = function.node in machine.trace.loops.values()  # A framework has called it again already.
-            if not repeated and (leaves_graph(machine, function, receiver) or leaves_gradients(machine.trace)):
+            lasts = leaves_gradients(machine.trace) or leaves_frozen(machine.trace)
+            if not repeated and (lasts or leaves_graph(machine, function, receiver)):
                 machine.uses.add(Use.AGAIN)
         elif _tells_something(machine.trace) and machine.library.holds_graph(result):
             machine.uses.add(Use.BACKWARD)

@@ -81,6 +81,7 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
         if found.trained is None and not _is_trained(found)
         else (),
         fixes=fixes,
+        through=_trained_by(found),
     )
 
 
@@ -90,8 +91,14 @@ def _is_kept_as_number(trace: Trace, found: Growing) -> bool:
 
 
 def _is_trained(found: Growing) -> bool:
+    return bool(_trained_by(found))
+
+
+def _trained_by(found: Growing) -> tuple[Site, ...]:
+    """The backwards through what is kept: a path of an evaluation, which has none, says nothing of a training."""
     node = found.tensor.node
-    return node is not None and any(each.freed_by is not None for each in reach([node]))
+    freed = (each.freed_by.site for each in reach([node]) if each.freed_by is not None) if node is not None else ()
+    return tuple(dict.fromkeys(each for each in freed if isinstance(each, Site)))
 
 
 def _value(trace: Trace, source: Source, found: Growing) -> tuple[Site, ast.expr] | None:

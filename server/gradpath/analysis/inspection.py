@@ -200,11 +200,12 @@ _CONDITIONS = {
     Use.FILLED: "if other methods ran first",
     Use.AGAIN: "in the second call",
     Use.BACKWARD: "if a backward goes through its result",
+    Use.EACH: "if a backward goes through each result",
     Use.LOSS: "if a backward goes through its result",
 }
 """The words for what is presumed of the function that is entered."""
 
-_OF_RESULTS = (Use.BACKWARD, Use.LOSS)
+_OF_RESULTS = (Use.BACKWARD, Use.EACH, Use.LOSS)
 
 
 def _inspect(

@@ -38,10 +38,39 @@ def _misses(node: ast.AST, parameters: Collection[str]) -> bool:
 
 
 def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: bool) -> bool:
-    """True if a function may miss a flag, is a `backward` of its own, or a `forward` with unregistered weights."""
+    """True if a function may miss a flag, is a `backward` of its own, or a `forward` with unregistered weights.
+
+    So is a `forward` that may keep its graph in a buffer for the next one.
+    """
     if flags and may_miss_flag(function):
         return True
-    return owner is not None and (function.name == "backward" or (function.name == "forward" and may_forget(owner)))
+    if owner is None or function.name != "forward":
+        return owner is not None and function.name == "backward"
+    return may_forget(owner) or writes_buffer(owner)
+
+
+@noted
+def writes_buffer(owner: ast.ClassDef) -> bool:
+    """True if a method of a class sets what the class registers as a buffer, or writes into it."""
+    registered = {
+        call.args[0].value
+        for call in nodes(owner)
+        if isinstance(call, ast.Call) and last_name(call.func) == "register_buffer" and call.args
+        if isinstance(call.args[0], ast.Constant)
+    }
+    return bool(registered) and any(_written(node) in registered for node in nodes(owner))
+
+
+def _written(node: ast.AST) -> str | None:
+    """The attribute of `self` that a node sets or writes into in place."""
+    match node:
+        case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Store()):
+            return name
+        case ast.Subscript(value=ast.Attribute(value=ast.Name(id="self"), attr=name), ctx=ast.Store()):
+            return name
+        case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name), attr=method)):
+            return name if method.endswith("_") else None
+    return None
 
 
 @noted

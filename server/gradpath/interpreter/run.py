@@ -171,7 +171,7 @@ def _define(machine: Machine, late: Mapping[str, ast.stmt], done: set[str], name
 
 
 class Use(Enum):
-    """The use of a function that is not called: one call, two calls, or a backward through its result.
+    """The use of a function that is not called: one call, two calls, or a backward through its result, or each.
 
     Or a call after other methods of its object, which fill what it reads; or a call with a prediction that has a graph,
     and a backward through the loss that it gives.
@@ -181,6 +181,7 @@ class Use(Enum):
     FILLED = "filled"
     AGAIN = "again"
     BACKWARD = "backward"
+    EACH = "each"
     LOSS = "loss"
 
 
@@ -231,7 +232,7 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
     """Call a function and use it; what is filled in its object is filled for a second call, too."""
     function, receiver = entered.function, entered.receiver
     lent = shared(entered.filling)  # By a caller, who may empty it.
-    if use is not Use.AGAIN and (lent or not entered.filling):
+    if use not in (Use.AGAIN, Use.EACH) and (lent or not entered.filling):
         _fill(machine, entered)
         result = call()
         if not machine.trace.of(BackwardRan):
@@ -244,10 +245,11 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
             lasts = leaves_gradients(machine.trace) or leaves_frozen(machine.trace)
             if not repeated and (lasts or leaves_graph(machine, function, receiver)):
                 machine.uses.add(Use.AGAIN)
-        elif _tells_something(machine.trace) and machine.library.holds_graph(result):
-            machine.uses.add(Use.BACKWARD)
+        elif machine.library.holds_graph(result):
+            machine.uses.update([Use.BACKWARD] if _tells_something(machine.trace) else [])
+            machine.uses.update([Use.EACH] if machine.library.keeps_graph(receiver) else [])
         return
-    _call_twice(machine, entered, call)
+    _call_twice(machine, entered, call, use)
 
 
 def _fill(machine: Machine, entered: Entered) -> None:
@@ -255,11 +257,17 @@ def _fill(machine: Machine, entered: Entered) -> None:
         fill(machine, entered.receiver, entered.filling, entered.given)
 
 
-def _call_twice(machine: Machine, entered: Entered, call: Callable[[], Value]) -> None:
+def _call_twice(machine: Machine, entered: Entered, once: Callable[[], Value], use: Use) -> None:
     """Call a function twice, as in iterations of a loop; between them anything may have happened.
 
     But a function that clears gradients itself is presumed to be the only one that does.
     """
+
+    def call() -> None:
+        result = once()
+        if use is Use.EACH:
+            machine.library.back_propagate(machine, entered, result)
+
     function, receiver = entered.function, entered.receiver
     loop = machine.enter_loop(function.node)
     loop.begin(1)

@@ -216,26 +216,48 @@ def _read_body(every: Sequence[ast.AST]) -> _Body:
 
 
 def _assigned(every: Sequence[ast.AST]) -> tuple[dict[str, list[ast.expr]], dict[str, list[str]]]:
-    """The expressions assigned to each place, and the places that loop variables iterate over."""
+    """The expressions assigned to each place, and the places that loop variables iterate over.
+
+    What a list is given is no value of its name where the name stands for something else in another place.
+    """
     values: dict[str, list[ast.expr]] = {}
     items: dict[str, list[str]] = {}
+    bound: dict[str, list[ast.expr]] = {}
+    stored: dict[str, list[ast.expr]] = {}
     for node in every:
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
-                    _fill(values, target, value)
+                    _fill(bound, target, value)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                _fill(bound, target, value)
             case ast.AugAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value):
                 _fill(values, target, value)
-            case ast.AnnAssign(target=target, value=ast.expr() as value):
-                _fill(values, target, value)
             case ast.Call(func=ast.Attribute(value=holder, attr=method), args=[*_, last]) if method in _STORING:
-                _fill(values, holder, last)
+                _fill(stored, holder, last)
             case ast.For(target=target, iter=over) | ast.comprehension(target=target, iter=over):
                 for name in _names(target):
                     items.setdefault(name, []).extend(_gone_through(over))
                 if not isinstance(over, (ast.Name, ast.Attribute)):
                     _fill(values, target, over)
+    for place, given in bound.items():
+        values.setdefault(place, []).extend(given)
+    for place, given in stored.items():
+        if not _stands_for_two(place, bound.get(place, ()), items):
+            values.setdefault(place, []).extend(given)
     return values, items
+
+
+def _stands_for_two(place: str, bound: Sequence[ast.expr], items: Mapping[str, Sequence[str]]) -> bool:
+    """True if a place is an empty list at first here, and there what is not made of it: `images = batch["images"]`."""
+    others = [each for each in bound if not (isinstance(each, ast.List) and not each.elts)]
+    if len(others) == len(bound):
+        return False
+    return place in items or not all(_reads(each, place) for each in others)
+
+
+def _reads(value: ast.expr, place: str) -> bool:
+    return any(isinstance(each, ast.expr) and place_of(each) == place for each in nodes(value))
 
 
 def _fill(values: dict[str, list[ast.expr]], target: ast.expr, value: ast.expr) -> None:

@@ -264,6 +264,43 @@ for x in torch.randn(4, 1, 4):
     loss.backward()
     optimizer.step()
 """
+TEMPERATURE = """
+import torch
+
+
+class Trainer:
+    def __init__(self, critic, policy, critic_opt, policy_opt, alpha_opt, log_alpha):
+        self.critic, self.policy, self.log_alpha = critic, policy, log_alpha
+        self.critic_opt, self.policy_opt, self.alpha_opt = critic_opt, policy_opt, alpha_opt
+
+    def update(self, obs, target):
+        action = torch.tanh(self.policy(obs))
+        entropy = action.pow(2).mean()
+        alpha_loss = -(self.log_alpha * (entropy - 1).detach()).mean()
+        self.alpha_opt.zero_grad()
+        alpha_loss.backward()
+        self.alpha_opt.step()
+        policy_loss = self.log_alpha.exp().detach() * entropy - self.critic(torch.cat([obs, action], 1)).mean()
+        critic_loss = (self.critic(torch.cat([obs, action.detach()], 1)) - target).pow(2).mean()
+        self.critic_opt.zero_grad()
+        critic_loss.backward()
+        self.critic_opt.step()
+        self.policy_opt.zero_grad()
+        policy_loss.backward()
+        self.policy_opt.step()
+"""
+CALLED = """
+
+from torch import nn
+
+torch.manual_seed(0)
+critic = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 1))
+policy, log_alpha = nn.Linear(3, 2), torch.zeros(1, requires_grad=True)
+optimizers = [torch.optim.SGD(each, lr=0.1) for each in (critic.parameters(), policy.parameters(), [log_alpha])]
+trainer = Trainer(critic, policy, *optimizers, log_alpha)
+for _ in range(2):
+    trainer.update(torch.randn(6, 3), torch.randn(6, 1))
+"""
 DETACHED = ("actor(latent)", "actor(latent.detach())")
 RETAINED = ("out[0, index].backward()", "out[0, index].backward(retain_graph=True)")
 CASES = {  # A program, and what of it is written otherwise where it is right.
@@ -365,6 +402,13 @@ def test_what_a_step_finds_no_gradient_for_any_more_is_a_cost() -> None:
     after = Taught((), frozenset(), {0: frozenset({("train.py", 4, 0)})}, {})
     assert costs(before, after, {3: 4}, "train.py") == {Cost.UNTAUGHT}
     assert costs(before, after, {}, "train.py") == set()
+
+
+def test_a_step_of_parameters_that_are_not_seen_makes_nothing_stale_that_has_no_gradient() -> None:
+    assert not numbers_of(TEMPERATURE + CALLED)[0]
+    [best] = [fix for fix in offered(TEMPERATURE) if fix.preferred]
+    assert (best.safety, best.costs) == (Safety.SAFE, ())
+    assert numbers_of(after(TEMPERATURE, best) + CALLED)[0]
 
 
 def test_each_row_of_an_output_goes_back_through_a_graph_that_is_kept() -> None:

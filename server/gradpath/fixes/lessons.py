@@ -217,7 +217,9 @@ class _Age:
 
     def __init__(self) -> None:
         self.stale: set[Place] = set()
-        self._now, self._unseen = 0, 0
+        self._now = 0
+        self._graded: dict[int, None] = {}
+        """The parameters that have a gradient: a step whose parameters are not seen changes no others."""
         self._built: dict[Node, int] = {}
         self._written: dict[int, int] = {}
         self._waiting: dict[int, Place] = {}
@@ -240,13 +242,17 @@ class _Age:
             case Stepped(updated=updated):
                 for tensor in updated:
                     self._write(tensor)
-                self._unseen = self._unseen if updated else self._now
-                self.stale |= set() if updated else {*self._waiting.values()}
+                if not updated:
+                    self._written |= dict.fromkeys(self._graded, self._now)
+                    self.stale |= {*self._waiting.values()}
             case Cleared(tensors=tensors):
                 for tensor in tensors:
                     for key in _keys(tensor):
                         self._waiting.pop(key, None)
+                        self._graded.pop(key, None)
             case BackwardRan(executed=executed):
+                moved = moved_leaves(event) if event.call.accumulates else []
+                self._graded |= dict.fromkeys(key for leaf in moved for key in _keys(leaf))
                 found = (leaf for node in executed for leaf in self._outdated(node))
                 self._waiting |= {key: _place(event.site) for leaf in found for key in _keys(leaf)}
 
@@ -256,10 +262,10 @@ class _Age:
             self.stale |= {self._waiting.pop(key)} if key in self._waiting else set()
 
     def _outdated(self, node: Node) -> list[Tensor]:
-        """The parameters that a node was computed from that have another value by now, or may have one unseen."""
+        """The parameters that a node was computed from that have another value by now."""
         used = [edge.accumulates for edge in node.edges if edge.accumulates is not None]
         built = self._built.get(node, self._now)
-        return [leaf for leaf in used if built < max(self._unseen, *(self._written.get(k, 0) for k in _keys(leaf)))]
+        return [leaf for leaf in used if built < max(self._written.get(k, 0) for k in _keys(leaf))]
 
 
 def _keys(tensor: Tensor) -> tuple[int, int]:

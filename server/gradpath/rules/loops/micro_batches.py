@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from gradpath.autograd.tensor import Node, Tensor
+from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.gradient_flow import Effect, Entry, looks_at_gradients
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import LOOPS, Definition, ancestry, call_of, function_of, statement_of, tests_of
+from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Lent, Site, Stepped, Trace, iterations_between
+from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.lost_gradients import after_step
 from gradpath.source.index import holds, inside, variables
 from gradpath.support.fast_dataclasses import dataclass
@@ -39,8 +43,18 @@ class LostShare:
                 Step(self.step.site, "finds the last share alone"),
             ),
             help="clear the gradients after the step, where several batches make one",
-            fixes=source.proposed(after_step(trace, source, self.cleared.site, self.step.site)),
+            fixes=source.proposed(self._fixes(trace, source)),
         )
+
+    def _fixes(self, trace: Trace, source: Source) -> Iterator[Fix]:
+        step, backward = (statement_of(trace, each.site.node) for each in (self.step, self.backward))
+        here = function_of(trace, self.step.site.node) is function_of(trace, self.backward.site.node)
+        if here and isinstance(step, ast.Expr) and backward is not None and not tests_of(trace, self.step.site):
+            document = source.document(self.step.site)
+            moved = edits.relocated(document, [step], partial(edits.insert_after, document, backward))
+            repair = Repair(Way.MOVE_AFTER_BACKWARD, lines=(step.lineno,))
+            yield from Fix.of(repair, Safety.UNSAFE, moved, rewrite=True)
+        yield from after_step(trace, source, self.cleared.site, self.step.site)
 
 
 def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare | None:
@@ -89,7 +103,7 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     """True if a loop clears in each iteration, and the step waits for several.
 
     That is so if it comes when there were as many as the loss is divided by; and if it comes in every so many
-    iterations, and nothing else uses what is cleared in the others.
+    iterations, or when the loop is over, and nothing else uses what is cleared in the others.
     """
     if iterations_between(backward.site.loops, cleared.site.loops) is None:
         return False
@@ -101,8 +115,12 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     tests = [test for test in _conditions(trace, loop, step) if all(test is not each for each in shared)]
     if any(_last_name(part) in shares for test in tests for part in _numbers(test)):
         return True
+    if looks_at_gradients(trace):
+        return False
+    if _is_last_before(trace, backward, step) and _is_over(trace, loop, step):
+        return True
     counting = [test for test in tests if _counts(test)]
-    if not counting or looks_at_gradients(trace):
+    if not counting:
         return False
     steps = trace.of(Stepped)
     due = {each.site.loops for each in steps if each.optimizer is step.optimizer}
@@ -111,6 +129,25 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
         if not together or other.site.loops not in due:
             return False  # Another optimizer may step with it, but at no other time.
     return True
+
+
+def _is_over(trace: Trace, loop: ast.AST, step: Stepped) -> bool:
+    """True if a step comes once, when a loop of the same function is over, and no step comes in it."""
+    around = ancestry(trace, step.site.node)
+    if (
+        loop in around
+        or function_of(trace, step.site.node) is not function_of(trace, loop)
+        or tests_of(trace, step.site)
+    ):
+        return False
+    return not any(loop in ancestry(trace, frame.node) for each in trace.of(Stepped) for frame in each.site.frames())
+
+
+def _is_last_before(trace: Trace, backward: BackwardRan, step: Stepped) -> bool:
+    """True if no other backward comes before a step than those of one place."""
+    before = trace.events[: trace.events.index(step)]
+    last = next((each for each in reversed(before) if isinstance(each, BackwardRan)), None)
+    return last is not None and last.site.node is backward.site.node
 
 
 def _counts(test: ast.expr) -> bool:

@@ -102,7 +102,7 @@ def _denied(trace: Trace, report: Report) -> bool:
             return True
     if any(bound.site.node is report.at.node and id(bound.tensor) in held for bound in trace.of(Bound)):
         return True
-    twice = {id(second.optimizer) for _, second in doubled(trace)}
+    twice = {id(each.optimizer) for pair in doubled(trace) for each in pair}
     return any(
         step.updated
         for given in trace.of(Given)
@@ -141,9 +141,7 @@ def _used_with(trace: Trace, lacking: Lacking) -> Iterator[Untrained]:
             case BackwardRan() if event.call.accumulates and any(id(leaf) in wanted for leaf in reached_leaves(event)):
                 arrives = event
             case Stepped() if (
-                arrives is not None
-                and id(event.optimizer) in optimizers
-                and ((lacking.idle and not event.site.loops) or _moves(trace, event))
+                arrives is not None and id(event.optimizer) in optimizers and (lacking.idle or _moves(trace, event))
             ):
                 if event.site.loops or not lacking.repeated:
                     yield Untrained(lacking, optimizers[id(event.optimizer)], arrives, event)

@@ -19,18 +19,28 @@ from gradpath.rules.ownership.lacking import Lacking, Words, strangers
 
 def given_twice(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """What gets gradients and has no optimizer, where one has all parameters of what another one trains."""
-    for first, second in doubled(trace):
+    for pair in doubled(trace):
         strange = tuple(strangers(trace, held))
         if strange:
-            yield Lacking(strange, second.site, [second], partial(_have_the_same, trace, first, strange), idle=True)
+            wrong = _meant_for(trace, pair, set(map(id, strange)))
+            other = next(each for each in pair if each is not wrong)
+            yield Lacking(strange, wrong.site, [wrong], partial(_have_the_same, trace, other, strange), idle=True)
+
+
+def _meant_for(trace: Trace, pair: tuple[Given, Given], strange: Set[int]) -> Given:
+    """The optimizer that steps after a backward through what none has: one that gets nothing first, then the second."""
+    steps = [each for each in reversed(pair) if not strange.isdisjoint(_reached_before(trace, each))]
+    return next((each for each in steps if _gets_nothing(trace, each)), (*steps, pair[1])[0])
 
 
 def _have_the_same(trace: Trace, first: Given, missing: tuple[Tensor, ...], source: Source, given: Given) -> Words:
     name = groups_of(trace, source, missing)[0].name
+    again = given.site.line >= first.site.line
+    one, two = (first, given) if again else (given, first)
     return Words(
         f"`{name}` is never trained: two optimizers have the same parameters",
-        (Step(first.site, "takes the parameters"), Step(given.site, "takes the same parameters again")),
-        f"give the second one the parameters of `{name}`",
+        (Step(one.site, "takes the parameters"), Step(two.site, "takes the same parameters again")),
+        f"give the {'second' if again else 'first'} one the parameters of `{name}`",
     )
 
 
@@ -51,15 +61,25 @@ def doubled(trace: Trace) -> list[tuple[Given, Given]]:
 
 def _gets_nothing(trace: Trace, given: Given) -> bool:
     """True if no backward right before a step of an optimizer gives a gradient to what it has."""
-    reached: set[int] = set()
+    own = {id(each) for step in trace.of(Stepped) for each in (*step.parameters, *step.unseen) if _is_by(step, given)}
+    return own.isdisjoint(_reached_before(trace, given))
+
+
+def _reached_before(trace: Trace, given: Given) -> set[int]:
+    """What the backwards right before the steps of an optimizer give a gradient."""
+    last: BackwardRan | None = None
+    found: set[int] = set()
     for event in trace.among(BackwardRan, Stepped):
         match event:
             case BackwardRan():
-                reached = set(map(id, reached_leaves(event)))
-            case Stepped() if event.optimizer is given.optimizer:
-                if not reached.isdisjoint(map(id, (*event.parameters, *event.unseen))):
-                    return False
-    return True
+                last = event
+            case Stepped() if last is not None and _is_by(event, given):
+                found.update(map(id, reached_leaves(last)))
+    return found
+
+
+def _is_by(step: Stepped, given: Given) -> bool:
+    return step.optimizer is given.optimizer
 
 
 def _made_for_others(trace: Trace, one: Given, two: Given) -> bool:

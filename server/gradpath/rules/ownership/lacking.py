@@ -31,7 +31,7 @@ class Lacking:
     """Parameters that came to be at `site`, and that one of the `optimizers` should hold and does not.
 
     `worded` words the reason, for the optimizer that steps without them. With `repeated` only steps in loops count: one
-    step may be to show something. With `idle` a step outside of loops counts even if it moves nothing. `about` are the
+    step may be to show something. With `idle` a step counts even if it moves nothing. `about` are the
     names that the report is about, where a statement binds several.
     """
 

@@ -34,12 +34,11 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST | None]) -> Iterator[Finding]:
     """The terms of one backward that teach nothing, or not all that they depend on."""
-    for term in constant_terms(trace, source, ran):
-        if not blocks or _block(trace, source, term.site) not in blocks:
+    for term in (*constant_terms(trace, source, ran), *constant_criteria(trace, source, ran)):
+        if not blocks or term.cause.site is None or _block(trace, source, term.cause.site) not in blocks:
             yield term  # What is under the same `no_grad` is one fault.
     yield from cancelled(trace, ran)
     yield from anchored(trace, ran)
-    yield from constant_criteria(trace, source, ran)
     yield from estimates(trace, ran)
     yield from drawn_terms(trace, ran)
     yield from unused_terms(trace, source, ran)

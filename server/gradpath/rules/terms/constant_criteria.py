@@ -1,4 +1,4 @@
-"""Losses that compare nothing but what networks computed without a graph: constants among the terms of a loss."""
+"""Losses of nothing but what networks computed without a graph, and of data: constants among the terms of a loss."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ LOSSES = ("loss", "Loss", "cross_entropy", "with_logits", "kl_div")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstantCriterion:
-    """A loss computed at `site` of sides that were all predicted without a graph, by `cause` among others."""
+    """A loss computed at `site` of what was predicted without a graph, by `cause` among others, and maybe of data."""
 
     site: Site
     cause: cuts.Cause
     ran: BackwardRan
+    has_target: bool
 
     def report(self, trace: Trace, source: Source) -> Report:
         assert self.cause.site is not None
@@ -35,13 +36,15 @@ class ConstantCriterion:
         name = name_of(trace, source, self.cause.tensor, self.site)
         return Report(
             at,
-            f"`{source.short(at, limit=40)}` is a constant term of the loss: both sides were predicted without a graph",
+            f"`{source.short(at, limit=40)}` is a constant term of the loss: what it compares was predicted without a graph",
             (
                 Step(made, "predicts without a graph"),
                 Step(at, "compares it, and nothing that is to learn"),
                 Step(self.ran.site, "gives no network a gradient from this term"),
             ),
-            help="compare the output of the network that is to learn" + (f" with `{name}`" if name else ""),
+            help="predict with gradients on what is to be learnt"
+            if self.has_target
+            else "compare the output of the network that is to learn" + (f" with `{name}`" if name else ""),
         )
 
 
@@ -56,7 +59,7 @@ def constant_criteria(trace: Trace, source: Source, ran: BackwardRan) -> Iterato
 def _criterion(trace: Trace, source: Source, ran: BackwardRan, term: Tensor) -> ConstantCriterion | None:
     """The loss that a term without a graph is a multiple of, if gradients were on where it was computed.
 
-    Neither side of it can learn. A loss with a plain target on one side may be one that is only to be shown.
+    Neither side of it can learn.
     """
     if any(ways_to(trace, term, ran)):
         return None
@@ -69,6 +72,13 @@ def _criterion(trace: Trace, source: Source, ran: BackwardRan, term: Tensor) -> 
     found: list[cuts.Cause] = []
     for side in criterion.maker:
         first = next((each for each in (side, *side.ancestors()) if each.cut is not None), None)
+        if (
+            first is None
+            and not side.requires_grad
+            and not side.is_open
+            and all(not each.is_open for each in side.ancestors())
+        ):
+            continue  # The target.
         cause = None if first is None else cuts.cause_of_tensor(first)
         if cause is None or cause.site is None or cause.how not in ("no_grad", "inference_mode"):
             return None
@@ -76,4 +86,4 @@ def _criterion(trace: Trace, source: Source, ran: BackwardRan, term: Tensor) -> 
         if is_of_another_time(severed) or is_on_purpose(trace, source, severed):
             return None
         found.append(cause)
-    return ConstantCriterion(site, found[0], ran)
+    return ConstantCriterion(site, found[0], ran, len(found) < len(criterion.maker)) if found else None

@@ -18,7 +18,7 @@ from gradpath.interpreter.origins import Call, Computed, Item, Library, Made, Pa
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Object, Unknown, Value, identity
 from gradpath.overlays.presumed import conditions
-from gradpath.overlays.presumed.roles import is_of_settings, is_setting
+from gradpath.overlays.presumed.roles import is_of_settings, is_setting, role_of
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -179,6 +179,10 @@ def _reads_of(value: Unknown, depth: int) -> tuple[ReadOut, ...] | None:
     if is_array(value) and value.sources and isinstance(value.sources[0], TensorValue):
         return (ReadOut(value.sources[0].tensor, "numpy", value.site),) if isinstance(value.site, Site) else None
     match value.origin:
+        case Call(of=Unknown(name="numpy" | "tolist", owner=Unknown() as receiver)):
+            return _joined((receiver,), depth)
+        case Item(of=Unknown() as loader) if role_of(loader) == "loader" or _is_sample(loader):
+            return ()
         case Call() | Item(of=List()) | Computed(made=Made.ARITHMETIC | Made.COUNTED | Made.COMPARED | Made.ARRAY):
             return _joined(value.sources, depth)
         case Computed(made=Made.NUMBER):
@@ -186,6 +190,13 @@ def _reads_of(value: Unknown, depth: int) -> tuple[ReadOut, ...] | None:
         case Computed(sources=[_, *_]) if value.is_data:
             return _joined(value.sources, depth)
     return None
+
+
+def _is_sample(value: Unknown) -> bool:
+    """True if something is what a loader gives in an iteration."""
+    return (
+        isinstance(value.origin, Item) and isinstance(value.origin.of, Unknown) and role_of(value.origin.of) == "loader"
+    )
 
 
 def _joined(values: Iterable[Value], depth: int) -> tuple[ReadOut, ...] | None:

@@ -36,7 +36,7 @@ class ConstantCriterion:
         name = name_of(trace, source, self.cause.tensor, self.site)
         return Report(
             at,
-            f"`{source.short(at, limit=40)}` is a constant term of the loss: what it compares was predicted without a graph",
+            f"`{source.short(at, limit=40)}` is a constant term of the loss: what it compares has no graph",
             (
                 Step(made, "predicts without a graph"),
                 Step(at, "compares it, and nothing that is to learn"),

@@ -14,8 +14,8 @@ from gradpath.findings.unreached import unreached
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.rules.terms.anchored import anchored
 from gradpath.rules.terms.cancelled import cancelled
-from gradpath.rules.terms.constant_criteria import constant_criteria
-from gradpath.rules.terms.constant_terms import constant_terms
+from gradpath.rules.terms.constant_criteria import ConstantCriterion, constant_criteria
+from gradpath.rules.terms.constant_terms import Term, constant_terms
 from gradpath.rules.terms.drawn_terms import drawn_terms
 from gradpath.rules.terms.flat_terms import flat_terms
 from gradpath.rules.terms.unused_terms import unused_terms
@@ -34,7 +34,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST | None]) -> Iterator[Finding]:
     """The terms of one backward that teach nothing, or not all that they depend on."""
-    for term in (*constant_terms(trace, source, ran), *constant_criteria(trace, source, ran)):
+    constants: list[Term | ConstantCriterion] = [*constant_terms(trace, source, ran)]
+    for term in (*constants, *constant_criteria(trace, source, ran)):
         if not blocks or term.cause.site is None or _block(trace, source, term.cause.site) not in blocks:
             yield term  # What is under the same `no_grad` is one fault.
     yield from cancelled(trace, ran)

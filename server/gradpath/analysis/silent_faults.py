@@ -40,9 +40,12 @@ def _misses(node: ast.AST, parameters: Collection[str]) -> bool:
 def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: bool) -> bool:
     """True if a function may miss a flag, is a `backward` of its own, or a `forward` with unregistered weights.
 
-    So is a `forward` that may keep its graph in a buffer for the next one.
+    So is a `forward` that may keep its graph in a buffer for the next one, and a method that loads the state of one
+    network into another, which may be the same.
     """
     if flags and may_miss_flag(function):
+        return True
+    if owner is not None and any(map(_loads_state, nodes(function))):
         return True
     if owner is None or function.name != "forward":
         return owner is not None and function.name == "backward"
@@ -71,6 +74,16 @@ def _written(node: ast.AST) -> str | None:
         case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name), attr=method)):
             return name if method.endswith("_") else None
     return None
+
+
+def _loads_state(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self")), attr="load_state_dict"),
+            args=[ast.Call(func=ast.Attribute(attr="state_dict")), *_],
+        ):
+            return True
+    return False
 
 
 @noted

@@ -192,12 +192,9 @@ class Overlays:
                 return not tensor.requires_grad and not tensor.is_open
         return False
 
-    def keeps_graph(self, receiver: Value) -> bool:
-        """True if a buffer of a module has a graph for sure: nobody but the module itself renews a buffer."""
-        if not isinstance(receiver, ModuleInstance):
-            return False
-        values = (value for _, value in receiver.named_buffers())
-        return any(isinstance(each, TensorValue) and each.tensor.surely_requires_grad for each in values)
+    def keeps_graph(self, machine: Machine, receiver: Value) -> bool:
+        """True if an object is a module, and a buffer of it keeps a graph for the next call."""
+        return isinstance(receiver, ModuleInstance) and modules_alone.keeps_graph(machine, receiver)
 
     def holds_graph(self, value: Value, *, since: int = 0) -> bool:
         """True if a value is or holds a tensor that was computed on a graph, or is presumed to be one.

@@ -40,6 +40,16 @@ def step(
     machine.emit(Stepped(module, updated, site, known=True, unseen=owned))
 
 
+def keeps_graph(machine: Machine, module: ModuleInstance) -> bool:
+    """True if a buffer of a module has a graph for sure, which only `forward` renews.
+
+    A method that has not run and goes through all buffers may be there to reset them between batches.
+    """
+    values = [value for _, value in module.named_buffers()]
+    live = any(isinstance(each, TensorValue) and each.tensor.surely_requires_grad for each in values)
+    return live and _used_elsewhere(machine, module).isdisjoint(("buffers", "named_buffers", "_buffers"))
+
+
 _KNOWN = (TensorValue, bool, int, float, str, type(None))
 
 

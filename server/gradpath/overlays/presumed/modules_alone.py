@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Bound, Named, Stepped
+from gradpath.interpreter.trace import Bound, Cleared, Named, Stepped
 from gradpath.interpreter.values import Function, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.torch.nn import ModuleInstance, tensors_of
@@ -38,6 +38,7 @@ def step(
     if any("." not in name and id(value.tensor) not in bound for name, value in module.parameters()):
         machine.emit(Named("self", module, site))  # Its base makes parameters that no statement of the program names.
     machine.emit(Stepped(module, updated, site, known=True, unseen=owned))
+    machine.emit(Cleared(owned, site, module))
 
 
 def keeps_graph(machine: Machine, module: ModuleInstance) -> bool:

@@ -44,6 +44,8 @@ def sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             continue
         if not executed and (is_in_forward(trace, events[0].site) or _calls_backward(trace, events[0].site)):
             continue  # A term of what it returns, or of what is back-propagated further on.
+        if not executed and _is_short(trace, *events[:2]):
+            continue
         if not _add_fresh(events):
             continue
         for event in events:
@@ -53,6 +55,15 @@ def sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             if not event.node.is_open and is_live(trace, added, executed):
                 yield Growing(event.site, added)
                 break
+
+
+def _is_short(trace: Trace, first: Built, second: Built) -> bool:
+    """True if a sum has as many terms as the program writes down: `for scale in (4, 2, 1):`."""
+    loop = iterations_between(first.site.loops, second.site.loops)
+    match trace.loops.get(loop) if loop is not None else None:
+        case ast.For(iter=ast.Tuple() | ast.List()):
+            return True
+    return False
 
 
 def _calls_backward(trace: Trace, site: Site) -> bool:

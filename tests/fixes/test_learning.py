@@ -301,6 +301,25 @@ trainer = Trainer(critic, policy, *optimizers, log_alpha)
 for _ in range(2):
     trainer.update(torch.randn(6, 3), torch.randn(6, 1))
 """
+DRAWN = """
+import random
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+random.seed(0)
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+values = []
+for step in range(12):
+    values.append(net(torch.rand(4)))
+    loss = (random.choice(values) - 1).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+DRAWN_OFTEN = DRAWN.replace("(random.choice(values) - 1)", "torch.stack(random.choices(values, k=2))")
 DETACHED = ("actor(latent)", "actor(latent.detach())")
 RETAINED = ("out[0, index].backward()", "out[0, index].backward(retain_graph=True)")
 CASES = {  # A program, and what of it is written otherwise where it is right.
@@ -409,6 +428,15 @@ def test_a_step_of_parameters_that_are_not_seen_makes_nothing_stale_that_has_no_
     [best] = [fix for fix in offered(TEMPERATURE) if fix.preferred]
     assert (best.safety, best.costs) == (Safety.SAFE, ())
     assert numbers_of(after(TEMPERATURE, best) + CALLED)[0]
+
+
+REPLAYED = (ROOT / "tests/cases/corpus/replay_random_sample_live_faulty.py").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", [DRAWN, DRAWN_OFTEN, REPLAYED], ids=["one", "several", "records"])
+def test_what_is_drawn_of_a_memory_is_not_detached_where_nothing_is_left_to_learn_from(text: str) -> None:
+    assert not numbers_of(text)[0]
+    assert not [fix.title for fix in offered(text) if not numbers_of(after(text, fix))[0]]
 
 
 def test_each_row_of_an_output_goes_back_through_a_graph_that_is_kept() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gradpath.interpreter.bounds import ITEMS, is_light
 from gradpath.interpreter.iteration import COPIED, SOME, Container, sample, sequence
-from gradpath.interpreter.numbers import Length, LengthTest, unseen
+from gradpath.interpreter.numbers import AtLeast, Length, LengthTest, unseen
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -106,7 +106,7 @@ class List(Container):
                 self.tested = None
         elif isinstance(key, int) and -len(self.items) <= key < len(self.items):
             self.items[key] = value
-        elif self.items:
+        elif self.items and not (isinstance(key, AtLeast) and key.minimum >= len(self.items)):
             self.items[-1] = value
 
     def _replace(self, machine: Machine, key: slice, new: list[Value]) -> None:

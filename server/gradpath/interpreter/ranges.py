@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.interpreter.iteration import Iteration, metered
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.numbers import Length
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import Arguments, Value
 from gradpath.support.fast_dataclasses import dataclass
@@ -41,6 +42,8 @@ def make_range(machine: Machine, arguments: Arguments) -> Value:
         return _over(unknown_numbers(machine), Numbers(start, stop, step))
     made = _over(metered(machine, itertools.count(start, step)), Numbers(start, stop, step))
     made.lengths = ((stop, start),) if step == 1 else ()
+    if isinstance(stop, Length) and step == 1:
+        made.known = max(0, stop.shown - start) + 1  # The last one stands for those that are not shown.
     return made
 
 

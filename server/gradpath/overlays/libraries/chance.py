@@ -16,8 +16,11 @@ from gradpath.overlays.namespace import Fields, Names
 from gradpath.overlays.torch.tensor_value import TensorValue
 
 
-def _sample(machine: Machine, arguments: Arguments) -> Value:
-    """`random.sample(population, k)`: as many items, at least one; the first items represent all."""
+def _sample(machine: Machine, arguments: Arguments, *, again: bool = False) -> Value:
+    """`random.sample(population, k)`: as many items, at least one; the first items represent all.
+
+    Each may be drawn `again`.
+    """
     source = arguments.get(0, "population", None)
     items = sample(machine, source)[0] if not isinstance(source, Unknown) else None
     count = arguments.get(1, "k", 1)
@@ -25,7 +28,10 @@ def _sample(machine: Machine, arguments: Arguments) -> Value:
         return machine.unknown("random choice", None, (source,))
     if is_slender(tuple(items)) and any(_has_graph(item, 3) for item in items):
         least = count.minimum if isinstance(count, AtLeast) else count if isinstance(count, int) else 1
-        return List(_spent_first(items)[:least], open=least is not count or least > len(items))
+        drawn, more = _in_a_long_run(items), again or (isinstance(source, List) and source.is_longer(machine))
+        if more and not _has_graph(drawn[0], 3):
+            drawn = [item for item in drawn if not _has_graph(item, 3)]
+        return List(drawn[:least], open=least is not count or least > len(drawn))
     if not isinstance(count, int):
         return List(items[:2], open=True)
     return List([items[index % len(items)] for index in range(min(count, 4096))])
@@ -46,10 +52,10 @@ def is_index(root: Origin) -> bool:
 
 
 def at_random(items: Sequence[Value]) -> Value:
-    """The item with a graph that is drawn sooner or later: one that a backward has been through, if there is one."""
-    if not items or not is_slender(tuple(items)) or not all(_has_graph(item, 3) for item in items):
+    """The item that is drawn sooner or later, if some have a graph: one without, or that a backward has been through."""
+    if not items or not is_slender(tuple(items)) or not any(_has_graph(item, 3) for item in items):
         return UNDEFINED
-    return next((item for item in items if _is_spent(item, 3)), items[0])
+    return _in_a_long_run(items)[0]
 
 
 def _index(root: str) -> NativeFunction:
@@ -72,7 +78,7 @@ def _has_graph(value: Value, depth: int) -> bool:
         case TensorValue():
             return value.tensor.requires_grad or value.tensor.is_open
         case Unknown():
-            return value.kind is not Kind.PLAIN
+            return value.kind is not Kind.PLAIN and not value.is_data
         case tuple() | Container() | Fields() | Instance():
             parts = parts_of(value)
             return depth == 0 or any(_has_graph(part, depth - 1) for part in parts)
@@ -84,9 +90,12 @@ def _freshest(items: list[Value]) -> list[Value]:
     return sorted(items, key=lambda item: _is_spent(item, 3))
 
 
-def _spent_first(items: list[Value]) -> list[Value]:
-    """The items, first those that a backward has been through: in a long run, a draw holds one."""
-    return sorted(items, key=lambda item: not _is_spent(item, 3))
+def _in_a_long_run(items: Sequence[Value]) -> list[Value]:
+    """The items in the order in which some draw holds no others: those that a backward has been through, or no graph.
+
+    Of a growing memory that keeps only its last values with their graphs, some draw has none of these.
+    """
+    return sorted(items, key=lambda item: (not _is_spent(item, 3), _has_graph(item, 3)))
 
 
 def _is_spent(value: Value, depth: int) -> bool:
@@ -127,7 +136,11 @@ def _extremes(machine: Machine, arguments: Arguments) -> Value:
     return _sample(machine, Arguments([arguments.get(1, "iterable", None), arguments.get(0, "n", 1)]))
 
 
+NUMBERS = ("gauss", "normalvariate", "randint", "random", "randrange", "triangular", "uniform")
+"""Functions of `random` that give one number."""
+
 NAMES: Names = {
+    **{f"random.{name}": _index("random.index") for name in NUMBERS},
     "heapq.heappush": _push,
     "heapq.heappop": _pop,
     "heapq.heapify": lambda machine, arguments: None,
@@ -135,11 +148,9 @@ NAMES: Names = {
     "heapq.nsmallest": _extremes,
     "numpy.random.choice": _array_choice,
     "numpy.random.randint": _index("numpy.random"),
-    "random.randint": _index("random.index"),
-    "random.randrange": _index("random.index"),
     "random.sample": _sample,
     "random.choices": lambda machine, arguments: _sample(
-        machine, Arguments([arguments.get(0, "population", None), arguments.keywords.get("k", 1)])
+        machine, Arguments([arguments.get(0, "population", None), arguments.keywords.get("k", 1)]), again=True
     ),
     "random.choice": _choice,
     "random.shuffle": lambda machine, arguments: None,

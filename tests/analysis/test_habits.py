@@ -95,13 +95,7 @@ HABITS: tuple[Callable[[ast.Module], ast.Module], ...] = (
 )
 
 
-TWICE = pytest.mark.xfail(strict=True, reason="a forward that keeps a graph in a buffer is told beside its backward")
-"""A known gap: in a function that somebody else calls, the buffer is told at the forward as well."""
-
-GAPS = {"torch_compile_module_state_faulty": (TWICE,)}
-
-
-@pytest.mark.parametrize("program", [pytest.param(p, id=p.stem, marks=GAPS.get(p.stem, ())) for p in PROGRAMS])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_habits(program: Path) -> None:
     text = program.read_text(encoding="utf-8")
     plain = _reports(ast.unparse(_without_future(text)))

@@ -84,8 +84,8 @@ def is_entry(function: Definition, owner: str | None) -> bool:
 def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
     """The top-level functions and the methods of top-level classes that are worth entering.
 
-    Functions that nothing calls and that lead to others come first, then the rest in order. Those around a line of
-    `stack` always are worth it.
+    Functions that nothing calls and that lead to others come first, then the rest in order, and each `forward` last:
+    what makes its module shows more of it. Those around a line of `stack` always are worth it.
     """
     document = parsed.document
     told = _lines_that_tell(document)
@@ -117,16 +117,22 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
 
     if any(_is_relevant(statement, told) for statement in _open(parsed.tree.body)):
         yield from _leaders(parsed.tree)
-    for statement in _open(parsed.tree.body):
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if is_worth_it(statement):
-                yield Entry(statement, None)
+    for function, cls in _in_order(parsed.tree):
+        if is_worth_it(function, cls):
+            yield Entry(function, None if cls is None else cls.name)
+        elif infers and cls is not None and function.name == "forward":
+            yield Entry(function, cls.name, "if gradients are on")
+
+
+def _in_order(tree: ast.Module) -> list[tuple[Definition, ast.ClassDef | None]]:
+    """The top-level functions, and the methods of top-level classes with these, each `forward` last."""
+    found: list[tuple[Definition, ast.ClassDef | None]] = []
+    for statement in _open(tree.body):
+        if isinstance(statement, _FUNCTIONS):
+            found.append((statement, None))
         elif isinstance(statement, ast.ClassDef):
-            for each in (part for part in statement.body if isinstance(part, _FUNCTIONS)):
-                if is_worth_it(each, statement):
-                    yield Entry(each, statement.name)
-                elif infers and each.name == "forward":
-                    yield Entry(each, statement.name, "if gradients are on")
+            found += [(each, statement) for each in statement.body if isinstance(each, _FUNCTIONS)]
+    return sorted(found, key=lambda each: each[1] is not None and each[0].name == "forward")
 
 
 _FLAGGING = regex(r"requi\w*_?grad\w*[ \t]*==?[ \t]*(True|False)")

@@ -52,7 +52,7 @@ def is_index(root: Origin) -> bool:
 
 
 def at_random(items: Sequence[Value]) -> Value:
-    """The item that is drawn sooner or later, if some have a graph: one without, or that a backward has been through."""
+    """The item that is drawn sooner or later, if some have a graph: one without, or with a graph that is freed."""
     if not items or not is_slender(tuple(items)) or not any(_has_graph(item, 3) for item in items):
         return UNDEFINED
     return _in_a_long_run(items)[0]

@@ -100,7 +100,7 @@ def is_tensor(value: Value) -> bool:
 
 def note_call(machine: Machine, callee: Unknown) -> None:
     """Something unknown is called, by what the program calls it: so it is no tensor, whatever it was presumed to be."""
-    if callee.kind in OF_TENSORS and callee.tensor is None:
+    if callee.kind in OF_TENSORS and callee.tensor is None and callee.owner is None:
         callee.kind, callee.provenance = Kind.ANYTHING, OPEN
     node = machine.node
     if isinstance(node, ast.Call):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from gradpath.analysis.entry_points import Entry
 from gradpath.analysis.mentions import take_over
-from gradpath.fixes.lessons import Taught, taught
+from gradpath.fixes.lessons import taught
 from gradpath.interpreter.trace import BackwardRan, Built, Trace
 from gradpath.source.nodes import BLOCKS, Definition, is_generator
 from gradpath.source.reuse import first_line
@@ -28,6 +28,7 @@ from gradpath.support.lazy_regex import regex
 
 if TYPE_CHECKING:
     from gradpath.diagnostic import Diagnostic, Gap, Mark, Range
+    from gradpath.fixes.lessons import Taught
     from gradpath.names.files import Surroundings
     from gradpath.source.parse import Parsed
 

@@ -17,7 +17,7 @@ from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.index import holds
 
-NO_COUNTERPART = frozenset(
+_NO_COUNTERPART = frozenset(
     {
         "bernoulli_",
         "cauchy_",
@@ -55,6 +55,11 @@ _OPERATORS = {
     ast.RShift: ">>",
 }
 _TIGHT = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult, ast.Pow)
+
+
+def has_counterpart(method: str) -> bool:
+    """True if an in-place method has one that gives the same as a new tensor, without the underscore."""
+    return method.endswith("_") and method not in _NO_COUNTERPART
 
 
 def counterparts(
@@ -151,7 +156,7 @@ def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stm
     written = call.args[0] if call.args else None
     if any(each.arg == "inplace" for each in call.keywords):
         repair, drop = Repair(Way.NOT_IN_PLACE), edits.drop_keyword(document, call, "inplace")
-    elif isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_") and call.func.attr not in NO_COUNTERPART:
+    elif isinstance(call.func, ast.Attribute) and has_counterpart(call.func.attr):
         if not isinstance(call.func.value, ast.Name) or call.func.value.id not in ("torch", "F"):
             written = call.func.value
         end = document.range_of(call.func).end

@@ -13,7 +13,7 @@ from gradpath.findings.stories import following, lifted, operation, same_activat
 from gradpath.findings.syntax import is_alone, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import beside, moved_after
-from gradpath.fixes.out_of_place import NO_COUNTERPART, augmented, write_text
+from gradpath.fixes.out_of_place import augmented, has_counterpart, write_text
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace, once
 from gradpath.repairs import Repair, Way
 from gradpath.support.fast_dataclasses import dataclass, replace
@@ -216,7 +216,7 @@ def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[
     receiver, name = call.func.value, call.func.attr
     if not isinstance(receiver, ast.Attribute) or receiver.attr != "data" or not is_alone(statement, call):
         return
-    if not name.endswith("_") or name in NO_COUNTERPART or not isinstance(receiver.value, (ast.Name, ast.Attribute)):
+    if not has_counterpart(name) or not isinstance(receiver.value, (ast.Name, ast.Attribute)):
         return
     document = source.document(event.site)
     variable = edits.flat(document, receiver.value)

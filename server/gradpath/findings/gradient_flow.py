@@ -30,7 +30,7 @@ from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
 
-_HARMLESS = (
+HARMLESS = (
     "torch.",
     "print",
     "tqdm",
@@ -139,7 +139,7 @@ def _with_models(tensors: Sequence[Tensor]) -> frozenset[int]:
 
 def is_harmless(event: Lent) -> bool:
     """True if the unseen callee certainly leaves gradients alone."""
-    return event.name.startswith(_HARMLESS)
+    return event.name.startswith(HARMLESS)
 
 
 def updated_by_hand(trace: Trace, event: Mutated | Replaced) -> Tensor | None:

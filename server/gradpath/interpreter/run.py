@@ -247,7 +247,7 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
                 machine.uses.add(Use.AGAIN)
         elif machine.library.holds_graph(result):
             machine.uses.update([Use.BACKWARD] if _tells_something(machine.trace) else [])
-            machine.uses.update([Use.EACH] if machine.library.keeps_graph(machine, receiver) else [])
+            machine.uses.update([Use.EACH] if machine.library.keeps_graph(machine, receiver, entered.tree) else [])
         return
     _call_twice(machine, entered, call, use)
 

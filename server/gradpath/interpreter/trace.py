@@ -13,7 +13,7 @@ from gradpath.interpreter.containment import Held as Held
 from gradpath.interpreter.containment import Kept as Kept
 from gradpath.interpreter.idle import leaves_gradients_out
 from gradpath.interpreter.kinds import Kind
-from gradpath.interpreter.origins import Call
+from gradpath.interpreter.origins import Call, Library
 from gradpath.interpreter.ownership import Named as Named
 from gradpath.interpreter.ownership import OwnershipEvent
 from gradpath.interpreter.readings import ReadOut as ReadOut
@@ -147,6 +147,12 @@ class Discarded(_WithTensor):
     def unseen(self) -> str:
         origin = getattr(self.value, "origin", None)
         return origin.name if isinstance(origin, Call) else ""
+
+    @property
+    def library(self) -> str:
+        """The dotted name of what a library gave, and the call is a method of; "" for anything else."""
+        root = getattr(self.value, "root", None)
+        return root.name if isinstance(root, Library) else ""
 
     @property
     def is_of_tensor(self) -> bool:

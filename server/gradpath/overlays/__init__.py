@@ -192,9 +192,9 @@ class Overlays:
                 return not tensor.requires_grad and not tensor.is_open
         return False
 
-    def keeps_graph(self, machine: Machine, receiver: Value) -> bool:
-        """True if an object is a module, and a buffer of it keeps a graph for the next call."""
-        return isinstance(receiver, ModuleInstance) and modules_alone.keeps_graph(machine, receiver)
+    def keeps_graph(self, machine: Machine, receiver: Value, tree: ast.Module) -> bool:
+        """True if an object is a module of the file, and a buffer of it keeps a graph for the next call."""
+        return isinstance(receiver, ModuleInstance) and modules_alone.keeps_graph(machine, receiver, tree)
 
     def holds_graph(self, value: Value, *, since: int = 0) -> bool:
         """True if a value is or holds a tensor that was computed on a graph, or is presumed to be one.

@@ -41,14 +41,18 @@ def step(
     machine.emit(Cleared(owned, site, module))
 
 
-def keeps_graph(machine: Machine, module: ModuleInstance) -> bool:
+def keeps_graph(machine: Machine, module: ModuleInstance, tree: ast.Module) -> bool:
     """True if a buffer of a module has a graph for sure, which only `forward` renews.
 
-    A method that has not run and goes through all buffers may be there to reset them between batches.
+    A method that has not run and goes through all buffers may be there to reset them between batches, and a function of
+    the file that freezes something may freeze what the buffer is computed with.
     """
     values = [value for _, value in module.named_buffers()]
     live = any(isinstance(each, TensorValue) and each.tensor.surely_requires_grad for each in values)
-    return live and _used_elsewhere(machine, module).isdisjoint(("buffers", "named_buffers", "_buffers"))
+    if not live or not _used_elsewhere(machine, module).isdisjoint(("buffers", "named_buffers", "_buffers")):
+        return False
+    functions = (each for each in nodes(tree) if isinstance(each, _FUNCTIONS))
+    return not any(_freezes(each) and not _has_run(machine, each) for each in functions)
 
 
 _KNOWN = (TensorValue, bool, int, float, str, type(None))
@@ -64,13 +68,25 @@ def _used_elsewhere(machine: Machine, module: ModuleInstance) -> Set[str]:
     found: set[str] = set()
     for cls in module.cls.mro:
         for method in cls.node.body if isinstance(cls.node, ast.ClassDef) else ():
-            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and not _has_run(machine, method):
+            if isinstance(method, _FUNCTIONS) and not _has_run(machine, method):
                 found |= _own(method)
     return found
 
 
 def _has_run(machine: Machine, method: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any(each in machine.trace.visits for each in method.body)
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@noted
+def _freezes(function: ast.AST) -> bool:
+    flags = (each for each in nodes(function) if isinstance(each, ast.Attribute))
+    return any(
+        each.attr == "requires_grad_" or (each.attr == "requires_grad" and isinstance(each.ctx, ast.Store))
+        for each in flags
+    )
 
 
 @noted

@@ -15,7 +15,7 @@ from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Made, 
 from gradpath.interpreter.values import Object, Unknown, Value
 from gradpath.overlays.presumed import branches, conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.dependence import hearsay
-from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.presumed.roles import names_batches, role_of
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 
 
@@ -105,7 +105,7 @@ def _of_batch(machine: Machine, unknown: Unknown) -> Provenance | None:
             case Call(of=Unknown() as whole, name=name) if is_method_of_tensors(name) and _keeps_size(name):
                 unknown = whole
             case Item(of=Unknown() as loader, key=None):
-                gives_batches = role_of(loader) == "loader" and loader.kind is not Kind.PLAIN
+                gives_batches = names_batches(loader.name or loader.label) and loader.kind is not Kind.PLAIN
                 return conditions.BATCH.of(conditions.name_of(loader)) if gives_batches else None
             case Computed(made=Made.BATCH):
                 return OBSERVED if (BATCHED, unknown.number) in machine.remembered else None

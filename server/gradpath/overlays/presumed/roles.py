@@ -75,6 +75,15 @@ def role_of_name(name: str) -> str:
     return next((row.id for row in PROMISES if row.pattern.match(name)), "")
 
 
+@cache
+def names_batches(name: str) -> bool:
+    """True if the name of a loader says that it gives batches; the items of a data set are single samples."""
+    return role_of_name(name) == "loader" and _SAMPLES.match(name) is None
+
+
+_SAMPLES = regex(r"^_?(.*_)?datasets?(_\w+)?$", re.I)
+
+
 def role_of(value: Value) -> str:
     """The presumed role of an unknown value: by its use, by its own name or else by the variable that holds it."""
     return value.role or role_of_name(value.name or value.label) if isinstance(value, Unknown) else ""

@@ -8,14 +8,24 @@ from itertools import pairwise
 
 from gradpath.autograd.tensor import UNSEEN
 from gradpath.diagnostic import Edit, Fix, Range, Safety
-from gradpath.findings.gradient_flow import Effect, flow_of, is_harmless, looks_at_gradients
+from gradpath.findings.gradient_flow import HARMLESS, Effect, flow_of, is_harmless, looks_at_gradients
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Lent, Site, Stepped, Trace, iterations_between
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Cleared,
+    Clipped,
+    Discarded,
+    Lent,
+    Site,
+    Stepped,
+    Trace,
+    iterations_between,
+)
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, inside, methods_called, variables
 from gradpath.source.nodes import statements
@@ -94,7 +104,7 @@ def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
     cleared = [event for event in trace.of(Cleared) if event.site.loops]
     found: dict[ast.AST, NeverStepped] = {}
     for event in cleared:
-        if event.site.node not in found and not _may_be_used(trace, event) and not _is_lent(trace, event):
+        if event.site.node not in found and not _may_be_used(trace, event):
             each = _thrown_away(trace, source, event)
             if each is not None and not looks_at_gradients(trace) and not _is_being_written(trace, source, each):
                 found[event.site.node] = each
@@ -133,9 +143,20 @@ def _cleared_by(trace: Trace, cleared: Cleared) -> set[int]:
 
 
 def _is_lent(trace: Trace, cleared: Cleared) -> bool:
-    """True if unseen code may step an optimizer: if it is made here, only code that got it can."""
-    made = _is_made_here(trace, cleared)
-    return any(not made or event.reaches(cleared.owner) for event in trace.of(Lent) if not is_harmless(event))
+    """True if unseen code got an optimizer, and may step it."""
+    return any(event.reaches(cleared.owner) for event in trace.of(Lent) if not is_harmless(event))
+
+
+def _is_called_for_effect(trace: Trace, run: BackwardRan, cleared: Cleared) -> bool:
+    """True if something unseen is called between a backward and a clearing, without an argument: `trainer.update()`."""
+    events = trace.among(BackwardRan, Cleared, Discarded)
+    between = events[events.index(run) : events.index(cleared)]
+    unseen = (each for each in between if isinstance(each, Discarded) and each.unseen not in _NO_STEPS)
+    called = (each.site.node for each in unseen if not each.library.startswith(HARMLESS))
+    return any(isinstance(each, ast.Call) and not each.args and not each.keywords for each in called)
+
+
+_NO_STEPS = frozenset({"", "backward", "empty_cache", "eval", "flush", "refresh", "synchronize", "train", "zero_grad"})
 
 
 def _is_made_here(trace: Trace, cleared: Cleared) -> bool:
@@ -167,7 +188,8 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
     if not all(branches):
         return None
     arrived: BackwardRan | None = None
-    begun = False
+    begun, made = False, _is_made_here(trace, first)
+    shared = not made or _is_lent(trace, first)
     for entry in flow_of(trace):
         event = entry.event
         if event is first:
@@ -181,13 +203,18 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
             whole = isinstance(trace.loops.get(loop) if loop is not None else None, ast.For | ast.While)
             if arrived is None or not whole or event.owner is not first.owner or _is_for_another(trace, first, arrived):
                 return None
+            if shared and not branches and _is_called_for_effect(trace, arrived, event):
+                return None
             clips = [each.site for each in trace.of(Clipped) if each.site.loops == arrived.site.loops]
             last = clips[-1] if clips else arrived.site
             instead = next(filter(None, branches), None)
             branch = None if instead is None else replace(arrived.site, node=instead)
-            shared = _serves_another(trace, first, arrived)
-            return NeverStepped(arrived, event, last, name, _stepped_instead(trace, arrived), branch, shared)
-        elif entry.effect is Effect.UNKNOWN and not isinstance(event, Cleared | Lent):
+            serves = _serves_another(trace, first, arrived)
+            return NeverStepped(arrived, event, last, name, _stepped_instead(trace, arrived), branch, serves)
+        elif isinstance(event, Lent):
+            if arrived is not None and (not made or event.reaches(first.owner)):
+                return None  # It may step it.
+        elif entry.effect is Effect.UNKNOWN and not isinstance(event, Cleared):
             return None
     return None
 

@@ -22,7 +22,6 @@ w = torch.ones(3, requires_grad=True)
 y = w.exp().sum()
 y.backward()
 y.backward()  # the second
-w.add_(1)
 """
 
 

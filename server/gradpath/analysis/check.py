@@ -153,7 +153,8 @@ class Depth:
     Unless the analysis is to be `traced`, its traces are dropped as soon as they were read: they are by far its largest
     part. If it is to be `explored`, the traces of all paths are kept, not only those of the likeliest. A `thorough`
     check combines undecided branches as far as the budget allows, and records how each path ended; with a memory it may
-    be thorough only `around` some lines. Unless it is `proposing`, the diagnostics have neither fixes nor advice.
+    be thorough only `around` some lines. Unless it is `proposing`, the diagnostics have neither fixes nor advice. What
+    is raised on `mended` lines is not, as if the fault were mended.
     """
 
     traced: bool = True
@@ -161,6 +162,7 @@ class Depth:
     thorough: bool = False
     around: Collection[int] | None = None
     proposing: bool = True
+    mended: Collection[int] = ()
 
 
 TRACED = Depth()
@@ -374,7 +376,8 @@ class _Entered:
     def _inspected(
         self, reuse: Reuse, number: int, paths: int, effort: int, entry: entry_points.Entry | None
     ) -> Record:
-        runs = Runs(self.files, self.config, self.cancelled, entry, STEPS, forgives=not self.stack)
+        mended = self.depth.mended
+        runs = Runs(self.files, self.config, self.cancelled, entry, STEPS, forgives=not self.stack, mended=mended)
         found = inspect(runs, self.source, paths, effort, thorough=self.depth.thorough)
         # What a function calls that was not run to its end may not have been seen to its end either.
         seen = set() if entry is not None and found.traces[0].truncated else runs.ran

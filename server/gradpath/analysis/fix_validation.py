@@ -9,9 +9,9 @@ from pathlib import Path
 
 from gradpath.analysis.check import THOROUGH, Analysis, check, never
 from gradpath.analysis.incremental import Ending
+from gradpath.analysis.masked_faults import beyond_the_first, found_beyond, left_after, merged
 from gradpath.analysis.path_regression import loses, matched
-from gradpath.analysis.trial_states import Key, State, Texts, key_of, new_reports, state_of, text_in
-from gradpath.autograd.errors import FaultKind
+from gradpath.analysis.trial_states import AUTOGRAD, Key, State, Texts, key_of, new_reports, state_of, text_in
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety, best_of
 from gradpath.findings.report import Rule
@@ -37,9 +37,6 @@ REPORTS = 2_400
 ROUNDS = 4
 """Fixes that may be put together into one, where each uncovers a place of the same mistake."""
 
-AUTOGRAD = frozenset(kind.value for kind in FaultKind)
-"""Failures that the engine raises, whether a rule reports them or not."""
-
 
 def mended(
     analysis: Analysis,
@@ -62,7 +59,8 @@ def mended(
         return analysis
     workshop = _Workshop(analysis, config or Config(), cancelled, project, chosen)
     after = {id(each): workshop.told(workshop.proposed(each)) for each in chosen}
-    return replace(analysis, diagnostics=tuple(after.get(id(each), each) for each in analysis.diagnostics))
+    told = [after.get(id(each), each) for each in analysis.diagnostics]
+    return replace(analysis, diagnostics=merged(told, workshop.masked(told)))
 
 
 def gets_less_far(after: Document, before: Document, edits: Sequence[Edit], config: Config) -> bool:
@@ -84,12 +82,14 @@ class _Workshop:
     ) -> None:
         self._path = analysis.document.path
         self._document, self._last = analysis.document, analysis.parsed
+        self._told_by = config
         self._config = replace(config, select=(), ignore=(), levels={}, per_file_ignores={})
         self._cancelled = cancelled
         self._project = project
         self._memory, self._around = analysis.memory, _lines_of(chosen, self._path)
         self._left = min(TRIALS, 1 + REPORTS // len(analysis.diagnostics))
         self._known: dict[tuple[tuple[str, str], ...], State] = {}
+        self._masked: dict[int, Sequence[Diagnostic]] = {}
         self._sources: dict[str, str] = {self._path: analysis.document.text}
         found = self._checked({})
         self._before = state_of(analysis, {}, self._source) if found is None else found
@@ -124,6 +124,33 @@ class _Workshop:
         fixes = tuple(self.proved(diagnostic))
         return borne_out(diagnostic, fixes, lambda fix: bool(fix.edits) and self._tried(diagnostic, fix) is not None)
 
+    def masked(self, told: Sequence[Diagnostic]) -> list[Diagnostic]:
+        """What is found beyond faults that end a path, and after whichever fix of these."""
+        found: list[Diagnostic] = []
+        for each in told:
+            if not (each.pytorch and any(fix.preferred for fix in each.fixes)):
+                continue
+            ways = [(fix, self._edited({}, fix.edits)) for fix in each.fixes if fix.edits]
+            states = [(fix, self._known.get(tuple(sorted((texts or {}).items())))) for fix, texts in ways]
+            left = [left_after(*way, self._document, [*told, *found]) for way in states]
+            if all(left):
+                found += beyond_the_first(self._beyond(each), left)
+        return found
+
+    def _beyond(self, diagnostic: Diagnostic) -> Sequence[Diagnostic]:
+        """What is found where the paths go on after a fault, as if it were mended."""
+        path, line = _raising_after(diagnostic, ())
+        if path != self._path or not diagnostic.pytorch:
+            return ()
+        if line not in self._masked:
+            self._masked[line] = found_beyond(line, path, self._going_on)
+        return self._masked[line]
+
+    def _going_on(self, lines: frozenset[int]) -> Analysis:
+        """A check of the document whose paths go on after faults on some lines."""
+        depth = replace(THOROUGH, mended=lines)
+        return check(self._document, self._told_by, cancelled=self._cancelled, project=self._project, depth=depth)
+
     def _tried(self, diagnostic: Diagnostic, fix: Fix) -> Fix | None:
         """The fix, completed where it is a part of the way only; None where it leads nowhere."""
         if self._left == 0:
@@ -140,6 +167,11 @@ class _Workshop:
             if state is None or state.unread > self._before.unread:
                 return None
             new = new_reports(self._before, state, key, touched)
+            if any(_may_be_older(each, diagnostic) for each in new):
+                stood = {(each.rule, each.range) for each in self._beyond(diagnostic)}
+                places = [(each.rule, self._place_before(each.path, each.range, made, texts)) for each in new]
+                may = [_may_be_older(each, diagnostic) for each in new]
+                new = [each for each, at, old in zip(new, places, may, strict=True) if not (old and at in stood)]
             if any(_rule(each).idle and not _goes_on(each, fix) for each in new):
                 return None
             ran = state.progress[0] >= self._before.progress[0] and state.first >= self._before.first
@@ -399,6 +431,13 @@ def _raising_after(diagnostic: Diagnostic, edits: Sequence[Edit]) -> tuple[str, 
     last = diagnostic.labels[-1] if diagnostic.labels else None
     path, place = (diagnostic.path, diagnostic.range) if last is None else (last.path, last.range)
     return path, place.start.line + added(edits, place, path)
+
+
+def _may_be_older(new: Diagnostic, diagnostic: Diagnostic) -> bool:
+    """Whether what comes up after a fix, and raises nothing, may be there before, on a path that ends too early."""
+    rule = _rule(new)
+    another = new.level is not Level.ERROR and new.rule != diagnostic.rule
+    return another and not rule.leftover and rule.uncovered_by != diagnostic.family
 
 
 def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:

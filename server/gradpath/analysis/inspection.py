@@ -17,7 +17,7 @@ from gradpath.interpreter.classes import unpatch
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.paths import NOWHERE, Going, Paths, explore
 from gradpath.interpreter.run import Use, make_machine, run_definitions, run_function, run_inner, run_module
-from gradpath.interpreter.trace import Trace
+from gradpath.interpreter.trace import Site, Trace
 from gradpath.names.files import Files
 from gradpath.overlays import Overlays
 from gradpath.overlays.frameworks.engines import places_of_result
@@ -46,9 +46,11 @@ class Runs:
         steps: int,
         *,
         forgives: bool = True,
+        mended: Collection[int] = (),
     ) -> None:
         self.files, self.entry = files, entry
         self._config, self._cancelled, self._steps, self._forgives = config, cancelled, steps, forgives
+        self._mended = mended
         self._machine: Machine | None = None
         self.ran: set[ast.AST] = set()
         self.surveyed: set[ast.AST] = set()
@@ -76,6 +78,8 @@ class Runs:
         self._machine = machine = make_machine(overlays, prefix, entered, document.path, self._steps, going)
         machine.budget.stopped, machine.called, machine.surveyed = self._cancelled, self.ran, self.surveyed
         machine.forgives = self._forgives
+        if self._mended:
+            machine.autograd.is_mended = self._is_mended
         if self.use is Use.LOSS:
             machine.predictions = self.predictions
         try:
@@ -92,6 +96,16 @@ class Runs:
         machine.end()
         self._machine = None
         return trace
+
+    def _is_mended(self, site: object) -> bool:
+        return isinstance(site, Site) and site.path == self.document.path and site.line in self._mended
+
+    @property
+    def condition(self) -> str | None:
+        """What is presumed of everything that is found."""
+        if self._mended:
+            return f"once line {min(self._mended)} is mended"
+        return None if self.entry is None else self.entry.presumed
 
     def place(self) -> Place:
         """Where a run is that has not come to its end because gradpath failed; else where the entry point begins."""
@@ -139,8 +153,7 @@ def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bo
     a backward through the result.
     An inherited method is entered for the classes, too, that override what it calls.
     """
-    presumed = None if runs.entry is None else runs.entry.presumed
-    found = _used(runs, source, paths, effort, thorough=thorough, presumed=presumed)
+    found = _used(runs, source, paths, effort, thorough=thorough, presumed=runs.condition)
     left = HEIRS_EFFORT
     for owner in () if runs.entry is None else entry_points.heirs(runs.files.checked.tree, runs.entry):
         if found.traces[0].steps > left:

@@ -7,9 +7,13 @@ from collections.abc import Callable, Mapping
 
 from gradpath.analysis.check import Analysis
 from gradpath.analysis.path_regression import Endings
+from gradpath.autograd.errors import FaultKind
 from gradpath.diagnostic import Diagnostic, Level
 from gradpath.source.document import Document
 from gradpath.support.fast_dataclasses import dataclass
+
+AUTOGRAD = frozenset(kind.value for kind in FaultKind)
+"""Failures that the engine raises, whether a rule reports them or not."""
 
 Texts = Mapping[str, str]
 """The texts of the files that a fix changes, by their paths."""

@@ -313,6 +313,7 @@ def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple
     Without `there` the node may as well not be reached, or not be there.
     """
     run_custom: Custom | None = node.custom if callable(node.custom) else None
+    there = there and not autograd.is_mended(call.site)
     if isinstance(node.custom, FaultKind):
         raise AutogradError(node.custom, node=node, call=call)
     if run_custom is None and node.freed_by is not None and node.holds and there:

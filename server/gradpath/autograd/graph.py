@@ -6,7 +6,7 @@ What each operation saves is in `ops.json`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -49,6 +49,8 @@ class Autograd:
         self.calls = 0
         self.presuming: Presumption | None = None
         self.ran: list[BackwardCall] = []
+        self.is_mended: Callable[[object], bool] = lambda _site: False
+        """Where a fault is taken to be mended, so that nothing is raised there."""
 
     @contextmanager
     def mode(self, *, grad: bool | None = None, inference: bool | None = None) -> Iterator[None]:

@@ -145,9 +145,12 @@ def _allowed(arguments: argparse.Namespace) -> tuple[Safety, ...]:
 
 
 def _wants_trials(arguments: argparse.Namespace) -> bool:
-    """True if the fixes, or advice that depends on them, will be shown; each costs a check of its file."""
-    shown = arguments.output_format == "full" and not arguments.quiet
-    return bool(_allowed(arguments)) or shown or arguments.output_format in ("json", "sarif")
+    """True if more will be shown than that something was found: the trial of a fix also tells what is beyond a fault.
+
+    Each costs a check of its file.
+    """
+    kept = arguments.baseline or arguments.write_baseline or arguments.add_ignores
+    return bool(_allowed(arguments) or kept) or not arguments.quiet or arguments.output_format in ("json", "sarif")
 
 
 def _output(arguments: argparse.Namespace) -> Output:

@@ -44,7 +44,10 @@ def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
                 compound = _COMPOUND.get(type(statement))
                 signal = None if compound is None else (yield from compound(machine, statement))
         except AutogradError as error:
-            raise machine.translated(error) from None
+            if not machine.autograd.is_mended(machine.site()):
+                raise machine.translated(error) from None
+            _go_on(machine, statement, machine.unknown("result of what is mended"))
+            signal = None
         except Raised as raised:
             _go_on(machine, statement, survive(machine, raised))
             del machine.frame.loops[depth:]

@@ -113,6 +113,16 @@ def shared(filling: Mapping[str, frozenset[str]]) -> set[str]:
     return {name.partition(".")[0] for name in names if "." in name}
 
 
+def is_lent(receiver: Value, filling: Mapping[str, frozenset[str]]) -> bool:
+    """True if something is filled that a caller has as well, who may empty it: an argument, or a part of `self`.
+
+    A part that is an object of the program's classes is made by the object itself.
+    """
+    held = receiver.attributes if isinstance(receiver, Instance) else {}
+    parts = parts_filled(frozenset[str]().union(*filling.values()))
+    return bool(shared(filling)) or not all(isinstance(held.get(part), Instance) for part in parts)
+
+
 def parts_filled(filled: Iterable[str]) -> dict[str, set[str]]:
     """The parts of `self` with the attributes that are filled in them."""
     found: dict[str, set[str]] = {}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.readings import parts_of
@@ -29,21 +30,47 @@ def leaves_graph(machine: Machine, function: Function, receiver: Value) -> bool:
 
 
 def leaves_gradients(trace: Trace) -> bool:
-    """True if a step of a call has used gradients that the call does not clear: its next one may add to them."""
+    """True if a step of a call has used gradients that the call does not clear: its next one may add to them.
+
+    Or if a backward after it, for something else, has left others.
+    """
     cleared = trace.of(Cleared)
     owners = {id(event.owner) for event in cleared if event.owner is not None}
     tensors = {id(tensor) for event in cleared for tensor in event.tensors}
     return any(
         id(step.optimizer) not in owners and any(id(tensor) not in tensors for tensor in step.updated)
         for step in trace.of(Stepped)
-    )
+    ) or _leaves_others(trace)
+
+
+def _leaves_others(trace: Trace) -> bool:
+    """True if a backward has left gradients in what was stepped before it, or in what steps after what it was for."""
+    stepped, left, passed = set[int](), set[int](), set[int]()
+    for event in trace.among(BackwardRan, Cleared, Stepped):
+        match event:
+            case BackwardRan():
+                left |= {id(leaf) for leaf in _leaves(event)}
+            case Cleared():
+                left -= {id(tensor) for tensor in event.tensors}
+                passed &= left
+            case Stepped():
+                updated = {id(tensor) for tensor in event.updated}
+                if not passed.isdisjoint(updated):
+                    return True
+                stepped |= updated
+                left -= updated
+                passed |= left
+    return not left.isdisjoint(stepped)
 
 
 def leaves_frozen(trace: Trace) -> bool:
     """True if a call has frozen what it trains: its next one finds that frozen."""
-    edges = (edge for event in trace.of(BackwardRan) for node in event.executed for edge in node.edges)
-    leaves = (edge.accumulates for edge in edges)
-    return any(leaf is not None and not leaf.requires_grad for leaf in leaves)
+    return any(not leaf.requires_grad for event in trace.of(BackwardRan) for leaf in _leaves(event))
+
+
+def _leaves(ran: BackwardRan) -> Iterator[Tensor]:
+    accumulated = (edge.accumulates for node in ran.executed for edge in node.edges)
+    return (leaf for leaf in accumulated if leaf is not None)
 
 
 def is_left_to_it(trace: Trace, function: ast.AST, tree: ast.Module, receiver: Value) -> bool:

@@ -15,7 +15,7 @@ from gradpath.interpreter.budget import Cancelled, Exhausted
 from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
-from gradpath.interpreter.filling import fill, fillers, filling_of, parts_filled, shared
+from gradpath.interpreter.filling import fill, fillers, filling_of, is_lent, parts_filled, shared
 from gradpath.interpreter.lasting import (
     forget_what_others_set,
     is_left_to_it,
@@ -231,7 +231,7 @@ def run_inner(
 def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Use) -> None:
     """Call a function and use it; what is filled in its object is filled for a second call, too."""
     function, receiver = entered.function, entered.receiver
-    lent = shared(entered.filling)  # By a caller, who may empty it.
+    lent = is_lent(receiver, entered.filling)
     if use not in (Use.AGAIN, Use.EACH) and (lent or not entered.filling):
         _fill(machine, entered)
         result = call()
@@ -372,14 +372,14 @@ def presumed_instance(
     known = frozenset[str]().union(*filling.values()) if use is Use.FILLED else frozenset[str]()
     if filling and use is Use.ALONE:
         machine.uses.add(Use.FILLED)
-    for name in _assigned_later(cls, function).union(held) - known:  # A subclass may fill what is empty.
+    others = _assigned_later(cls, function).union(held, _emptied(function))  # A subclass may fill what is empty.
+    for name in others - known:
         if name in instance.attributes:
             machine.library.forget(machine, instance, name)
     for name, filled in parts_filled(known).items():
-        part = instance.attributes[name]
-        assert isinstance(part, Instance)
-        for each in _assigned_later(part.cls, function).intersection(part.attributes) - filled:
-            machine.library.forget(machine, part, each)
+        if isinstance(part := instance.attributes.get(name), Instance):  # It may also be handed in, unseen.
+            for each in _assigned_later(part.cls, function).intersection(part.attributes) - filled:
+                machine.library.forget(machine, part, each)
     for name in _counted(function):
         if type(number := instance.attributes.get(name)) is int:
             instance.attributes[name] = AtLeast(number)
@@ -405,6 +405,19 @@ def _assigned(method: ast.AST) -> set[str]:
             found.add(target.attr)
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr="append" | "extend" | "update")):
+                found.add(name)
+    return found
+
+
+@noted
+def _emptied(method: ast.AST) -> set[str]:
+    """The attributes that a method empties, which others have filled: `del self.rewards[:]`."""
+    found: set[str] = set()
+    for node in nodes(method):
+        match node:
+            case ast.Subscript(value=ast.Attribute(attr=name), ctx=ast.Del()):
+                found.add(name)
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr="clear")):
                 found.add(name)
     return found
 

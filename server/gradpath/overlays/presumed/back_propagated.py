@@ -237,7 +237,7 @@ def _assigned(every: Sequence[ast.AST]) -> tuple[dict[str, list[ast.expr]], dict
                 _fill(stored, holder, last)
             case ast.For(target=target, iter=over) | ast.comprehension(target=target, iter=over):
                 for name in _names(target):
-                    items.setdefault(name, []).extend(_gone_through(over))
+                    items.setdefault(name, []).extend(gone_through(over))
                 if not isinstance(over, (ast.Name, ast.Attribute)):
                     _fill(values, target, over)
     for place, given in bound.items():
@@ -277,11 +277,11 @@ def _names(target: ast.expr) -> list[str]:
     return [target.id] if isinstance(target, ast.Name) else []
 
 
-def _gone_through(over: ast.expr) -> list[str]:
+def gone_through(over: ast.expr) -> list[str]:
     """The places that a loop iterates over, through wrappers such as `enumerate`, `islice` and progress bars."""
     match over:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _GOING_THROUGH:
-            return [place for each in args for place in _gone_through(each)]
+            return [place for each in args for place in gone_through(each)]
     return [place] if (place := place_of(over)) else []
 
 

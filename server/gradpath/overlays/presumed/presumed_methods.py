@@ -286,6 +286,17 @@ def _forward_hook(machine: Machine, receiver: Unknown, arguments: Arguments) -> 
     return module_hooks.register_unseen(machine, receiver, models, hook)
 
 
+def _apply(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`model.apply(freeze)`: a function that does the same to all modules does it to the whole model."""
+    function = arguments.get(0, "fn", None)
+    if not isinstance(function, Function) or role_of(receiver) != "model":
+        return NotImplemented
+    if any(isinstance(each, (ast.If, ast.IfExp, ast.Match)) for each in nodes(function.node)):
+        return NotImplemented
+    machine.call(function, Arguments([receiver]))
+    return receiver
+
+
 def _numpy(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`out.numpy()` of what was computed with a graph; a model of another library gives arrays so as well."""
     if receiver.kind not in COMPUTED_WITH or not machine.trace.of(BackwardRan):
@@ -316,6 +327,7 @@ METHODS: dict[str, Method] = {
     "requires_grad_": _requires_grad,
     **{name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")},
     "prepare": _prepare,
+    "apply": _apply,
     "register_forward_hook": _forward_hook,
     "unwrap_model": _prepare,
 }

@@ -27,6 +27,7 @@ has, `owners.py`. The rest is done where the thing is used:
 | the graph of a model's result | has saved the weights of the model | all layers but the first do |
 | an optimizer that was made from `model.parameters()`, or from some of them, alone or with others | owns that model | it says so |
 | an optimizer that is an attribute of a model (`actor.optimizer`) | owns that model, whatever its name | the model made it |
+| a function without branches that a model applies (`model.apply(freeze)`) | does to the whole model what it does to each of its modules | it is called with each |
 | a parameter that is annotated with a class of the program | is an instance of that class, its annotated fields unknown | the annotation says so |
 | any other unknown optimizer | owns no known parameters | nothing is reported of it |
 | a closure that clears gradients, for an unseen optimizer | may be called more than once | LBFGS does so |

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.support.fast_dataclasses import dataclass
@@ -85,8 +85,14 @@ _SAMPLES = regex(r"^_?(.*_)?datasets?(_\w+)?$", re.I)
 
 
 def role_of(value: Value) -> str:
-    """The presumed role of an unknown value: by its use, by its own name or else by the variable that holds it."""
-    return value.role or role_of_name(value.name or value.label) if isinstance(value, Unknown) else ""
+    """The presumed role of an unknown value: by its use, by its own name or else by the variable that holds it.
+
+    What a network gives is none, whatever it is called: `gen = self.G(z)`.
+    """
+    if not isinstance(value, Unknown):
+        return ""
+    role = value.role or role_of_name(value.name or value.label)
+    return "" if role == "model" and not value.role and value.kind in OF_TENSORS else role
 
 
 _SETTINGS = regex(r"^_?(.*_)?(args|cfg|conf|config|opts?|options|hparams|hps?|params|flags|settings)$", re.I)

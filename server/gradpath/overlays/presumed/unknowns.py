@@ -249,6 +249,8 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int 
         return presume_tensor(machine, unknown).item(machine, place)
     if unknown_stores.is_indexed_as_tensor(machine, unknown, index):
         return presume_tensor(machine, unknown).item(machine, index)
+    if index is None:
+        uses.note_iteration(machine, unknown)
     if index is None and (name := unseen_mappings.name_at(machine, unknown, ordinal)) is not None:
         return name
     index = unseen_mappings.name_of_entry(machine, unknown, index)

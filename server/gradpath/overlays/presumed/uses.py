@@ -14,11 +14,19 @@ from typing import cast
 from gradpath.autograd.provenance import OPEN
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Call, Library, Undefined
+from gradpath.interpreter.origins import Attribute, Call, Library, Parameter, Undefined
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.presumed import plain_data
-from gradpath.overlays.presumed.back_propagated import Chain, Find, Found, LeadingCall, Left, back_propagated
+from gradpath.overlays.presumed.back_propagated import (
+    Chain,
+    Find,
+    Found,
+    LeadingCall,
+    Left,
+    back_propagated,
+    gone_through,
+)
 from gradpath.overlays.presumed.clearing import trains
 from gradpath.overlays.presumed.conventions import is_conventional
 from gradpath.overlays.presumed.places import place_of
@@ -112,6 +120,15 @@ def note_call(machine: Machine, callee: Unknown) -> None:
         owner = callee.owner
         if owner is not None and not owner.role and not owner.is_data and isinstance(node.func, ast.Attribute):
             owner.role = _role_here(machine, place_of(node.func.value))
+
+
+def note_iteration(machine: Machine, over: Unknown) -> None:
+    """A function goes over something unknown that it was handed by another, which uses it for nothing else."""
+    if over.role or not isinstance(over.origin, Parameter) or not _may_have_role(over):
+        return
+    places = gone_through(machine.node) if isinstance(machine.node, ast.expr) else []
+    if len(places) == 1 and _role_here(machine, places[0]) == "loader":
+        over.role = "loader"
 
 
 def is_called(machine: Machine, place: str) -> bool:

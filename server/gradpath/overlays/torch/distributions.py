@@ -5,6 +5,7 @@ What raises on a second backward, and which parameters a method depends on, is a
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Sequence
 
 from gradpath.autograd.provenance import of_any
@@ -84,16 +85,29 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
         return None
     named = {name: value for name, value in arguments.keywords.items() if name != "validate_args"}
     everything = [*values, *named.values()]
-    made.open = arguments.open
+    made.open = arguments.open and not (values and _is_starred(machine))
     made.sources = tuple(tensor for value in everything for tensor in _tensors(machine, value))
     made.rest = made.sources
-    if any(base.name in LOCATED for base in made.cls.mro):
+    if not arguments.open and any(base.name in LOCATED for base in made.cls.mro):
         others = [*values[1:], *(value for name, value in named.items() if name != "loc")]
         made.rest = tuple(tensor for value in others for tensor in _tensors(machine, value))
     for name, value in named.items():
         made.attributes[name] = value
     made.base = next((each for each in everything if isinstance(each, DistributionInstance)), None)
     return None
+
+
+def _is_starred(machine: Machine) -> bool:
+    """True if the call that runs hands on the items of something, such as `Normal(*policy(x))`, and nothing by name.
+
+    How many there are is not known, but all that there are depend on the same as those that are seen.
+    """
+    call = machine.node
+    return (
+        isinstance(call, ast.Call)
+        and any(isinstance(each, ast.Starred) for each in call.args)
+        and all(each.arg is not None for each in call.keywords)
+    )
 
 
 def _tensors(machine: Machine, value: Value) -> list[Tensor]:

@@ -133,12 +133,16 @@ def _is_of_score(
 ) -> bool:
     """True if a backward was for another network, which raises a score that this one gives of what that one makes.
 
-    It is an update of its own: the other network is cleared right before it, and stepped by it, before this one is.
+    Or this one learns itself from the same, cut off: a discriminator from `fake.detach()`. It is an update of its own:
+    the other network is cleared right before it, and stepped by it, before this one is.
     """
     made = _stepped_between(trace, stray, own, step, first=first)
-    if not made or not _is_scored(leaf, {id(each) for each in step.updated}, stray, made):
+    if not made:
         return False
     begun = moment_of(flow, stray)
+    scored = _is_scored(leaf, {id(each) for each in step.updated}, stray, made)
+    if not scored and not (_learns_apart(leaf, own, made) and not _is_awaited(flow[:begun], leaf, stray)):
+        return False
     before = [entry for entry in flow[:begun] if entry.event is own or entry.concerns_any(made)]
     return bool(before) and before[-1].effect is Effect.CLEARED and not before[-1].concerns(leaf)
 
@@ -172,6 +176,29 @@ def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[i
         if terms_of([node]) or short_operation(node.name) in _PUTTING:
             todo += node.edges
     return False
+
+
+def _learns_apart(leaf: Tensor, own: BackwardRan, made: frozenset[int]) -> bool:
+    """True if a loss of a network is also about what others have made, without a gradient for these."""
+    outputs = (each for node in own.executed for each in node.outputs if any(one is leaf for one in each.maker))
+    given = (one for each in outputs for one in each.maker if one is not leaf)
+    return any(
+        each.cut is not None and each.cut.source is not None and _depends_on(each.cut.source, made)
+        for one in given
+        for each in (one, *one.ancestors())
+    )
+
+
+def _is_awaited(before: Sequence[Entry], leaf: Tensor, ran: BackwardRan) -> bool:
+    """True if a parameter was cleared in the same iteration as a backward, from which it is to learn as well."""
+    last = next((entry for entry in reversed(before) if entry.concerns(leaf)), None)
+    if last is None or last.effect is not Effect.CLEARED:
+        return False
+    return iterations_between(last.event.site.loops, ran.site.loops) is None
+
+
+def _depends_on(tensor: Tensor, weights: frozenset[int]) -> bool:
+    return any(id(one) in weights for each in (tensor, *tensor.ancestors()) for one in (each, *each.maker))
 
 
 def _beside(trace: Trace, run: BackwardRan, step: object, weights: set[int]) -> Iterator[BackwardRan]:

@@ -27,7 +27,7 @@ from gradpath.interpreter.trace import (
     iterations_between,
 )
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import contents, inside, methods_called, variables
+from gradpath.source.index import contents, inside, lines_of, methods_called, variables
 from gradpath.source.nodes import statements
 from gradpath.support.fast_dataclasses import dataclass, replace
 
@@ -267,11 +267,13 @@ def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) 
         if function is not None and inside(function, ast.Yield, ast.YieldFrom):
             return [function]
     tree = source.tree(cleared.site.path)
-    around = [each for each in ancestry(trace, cleared.site.node) if isinstance(each, ast.FunctionDef)]
-    where: ast.AST = around[0] if around and "." not in name else tree
+    way = ancestry(trace, cleared.site.node)
+    around = [each for each in way if isinstance(each, ast.FunctionDef)]
+    others = [each for each in tree.body if not way or lines_of(each) != lines_of(way[0])]
+    where: Sequence[ast.AST] = around[:1] if around and "." not in name else [*way[:1], *others]
     empty = {each.name for each in inside(tree, ast.FunctionDef) if _is_empty(each.body)}
     found: list[ast.AST] = []
-    for call in contents(where).calls:
+    for call in (call for each in where for call in contents(each).calls):
         match call.func:
             case ast.Attribute(attr=method, value=owner):
                 given = [ast.unparse(each) for each in call.args]

@@ -43,6 +43,12 @@ def only_computes(name: str) -> bool:
 
 
 @cache
+def follows(name: str) -> bool:
+    """True if a name says that one network follows another: `soft_update`, `copy_weights`, `sync_target`."""
+    return _FOLLOWING.search(name) is not None
+
+
+@cache
 def clears(name: str) -> bool:
     """True if the purpose of a function of that name is, or may be, to clear gradients."""
     return _CLEARING.search(name) is not None
@@ -69,6 +75,7 @@ _COMPUTING = regex(
     r"(^|_)(accuracy|check\w*|decode|ema|encode|eval\w*|forward|infer\w*|log\w*|loss|losses|metrics?|plot\w*|predict\w*"
     r"|print\w*|save\w*|summary|test|valid\w*|visuali[sz]\w*)(_|$)"
 )
+_FOLLOWING = regex(r"(^|_)(copy\w*|ema|hard|mirror|polyak|soft|sync\w*|targets?|update\w*)(_|$)")
 _CHANGING = regex(r"backward|clear|closure|drop|fit|grad|learn|optim|reset|train|zero", re.I)
 
 HARMLESS = words(

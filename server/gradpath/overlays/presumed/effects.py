@@ -10,6 +10,7 @@ from gradpath.interpreter.values import Arguments, Unknown
 from gradpath.overlays.presumed import clearing
 from gradpath.overlays.presumed.asked import Asked
 from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -42,6 +43,12 @@ def _is_given(asked: Asked) -> bool:
     return clearing.is_result(asked.unknown.origin)
 
 
+def _follows(asked: Asked) -> bool:
+    roles = ["model" if isinstance(each, ModuleInstance) else role_of(each) for each in asked.arguments.all()]
+    named = clearing.follows(clearing.dotted_name(asked.unknown).rpartition(".")[2])
+    return named and roles.count("model") == 2 and "optimizer" not in roles
+
+
 EFFECTS: tuple[Effect, ...] = (
     Effect(
         "harmless method of an engine",
@@ -56,6 +63,13 @@ EFFECTS: tuple[Effect, ...] = (
         False,
         "what computes a loss, validates, saves, logs or averages is handed a model for no more than that",
         "presumptions/effects.md#called-a-computation",
+    ),
+    Effect(
+        "one network follows another",
+        _follows,
+        False,
+        "what is handed two networks, and is called an update or a copy, writes the weights of one into the other",
+        "presumptions/effects.md#a-target-that-follows",
     ),
     Effect(
         "handed a model or an optimizer",

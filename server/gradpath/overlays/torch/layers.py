@@ -14,7 +14,7 @@ from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.trace import Applied
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import targets
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance, as_part, note_attached
@@ -110,6 +110,8 @@ def _parameter_shape(spec: ModuleSpec, name: str, settings: Mapping[str, Value])
 
     def argument(setting: str) -> object:
         value = settings.get(setting, spec.defaults.get(setting))
+        if isinstance(value, Unknown):
+            value.is_data = True  # PyTorch takes nothing but a number for a size.
         return value.items if isinstance(value, List) else value
 
     if isinstance(words[0], str) and words[0].startswith("*"):

@@ -21,6 +21,7 @@ from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import missed_flags
+from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.module_hooks import REGISTER, Hooks, run
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.nodes import nodes, noted
@@ -166,9 +167,11 @@ class ModuleInstance(Instance):
             for _, module in self.modules()
             for name, value in module.attributes.items()
             if isinstance(value, Unknown)
+            and not value.is_data
             and name not in module.settings
             and (isinstance(value.origin, Call) or value.name or value.role == "model")
             and not _is_computed_with(module.cls, name)
+            and (role_of(value) == "model" or isinstance(value.origin, Call) or _is_handled(module.cls, name))
         ]
 
 
@@ -176,6 +179,36 @@ def _is_computed_with(cls: Class, name: str) -> bool:
     """True if the code of a class adds an attribute of its instances, multiplies or compares it: it is no module."""
     own = (member for each in cls.mro for member in each.members.values() if isinstance(member, Function))
     return any(name in _operands(each.node) for each in own)
+
+
+def _is_handled(cls: Class, name: str) -> bool:
+    """True if the code of a class calls, passes on or reads an attribute of its instances: it may be a module."""
+    own = (member for each in cls.mro for member in each.members.values() if isinstance(member, Function))
+    return any(name in _handled(each.node) for each in own)
+
+
+@noted
+def _handled(node: ast.AST) -> frozenset[str]:
+    """The attributes of its first parameter that a method does more with than to compute, compare and print them."""
+    found: set[str] = set()
+    for each in nodes(node):
+        match each:
+            case ast.Call(func=callee, args=args, keywords=keywords):
+                handled = [callee, *args, *(keyword.value for keyword in keywords)]
+            case ast.Attribute(value=of) | ast.Subscript(value=of) | ast.Starred(value=of):
+                handled = [of]
+            case ast.For(iter=over) | ast.comprehension(iter=over):
+                handled = [over]
+            case ast.Return(value=ast.expr() as value) | ast.Assign(value=value):
+                handled = [value]
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Dict(values=parts):
+                handled = parts
+            case ast.IfExp(body=body, orelse=orelse):
+                handled = [body, orelse]
+            case _:
+                handled = []
+        found.update(each.attr for each in handled if isinstance(each, ast.Attribute) and _is_own(node, each.value))
+    return frozenset(found)
 
 
 @noted

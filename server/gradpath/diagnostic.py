@@ -169,39 +169,17 @@ def best_of(fixes: Sequence[Fix]) -> Fix | None:
 _WITHOUT_OLD_GRAPHS = (Transformation.DETACH, Transformation.SUM_LOSSES, Transformation.DELETE)
 
 
-class Reason(str, Enum):
-    """Why a line of advice has no edit."""
-
-    CHOICE = "it depends on what the program is meant to do"
-    DESIGN = "it is a matter of how the program is laid out"
-
-
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A line of advice with its ground: the `fix` that it describes, or the `reason` why there is none.
+    """A line of advice with its ground: the `fix` that it describes, which the trial has to show to hold.
 
-    A "not a way out" line has the `refuted` fix instead, which the trial has to show to fail.
+    A "not a way out" line has the `refuted` fix instead, which the trial has to show to fail. The first line, the way
+    out in general, has neither: it is told before the trial, and where there is nothing to try.
     """
 
     text: str
     fix: Fix | None = None
     refuted: Fix | None = None
-    reason: Reason | None = None
-
-    @property
-    def stands(self) -> bool:
-        """True if there is anything that it stands on."""
-        return self.fix is not None or self.refuted is not None or self.reason is not None
-
-    @property
-    def known(self) -> str:
-        """The text, as far as it is true whatever comes of a trial; else empty."""
-        return self.text if self.reason is not None or (self.fix is None and self.refuted is None) else ""
-
-    @classmethod
-    def optional(cls, text: str) -> Advice:
-        """A choice that only the author of the program can make."""
-        return cls(text, reason=Reason.CHOICE)
 
 
 @dataclass(frozen=True, slots=True)

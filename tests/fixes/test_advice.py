@@ -7,7 +7,7 @@ from pathlib import Path
 from gradpath.analysis.check import check
 from gradpath.analysis.fix_validation import mended
 from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Safety
-from gradpath.fixes.advice import says
+from gradpath.fixes.advice import NOT_ONE_EDIT, says
 from gradpath.repairs import Transformation
 from gradpath.source.document import Document
 
@@ -44,14 +44,32 @@ def tried(text: str) -> tuple[Diagnostic, ...]:
     return mended(check(Document("train.py", text))).diagnostics
 
 
-def test_advice_stands_on_something() -> None:
-    found = {
-        each.rule
-        for path in PROGRAMS[::2]
-        for each in diagnostics(path)
-        if any(line.text and not line.stands for line in each.advice)
-    }
-    assert found == set()
+def test_each_line_beside_the_way_out_in_general_has_a_repair_to_be_tried() -> None:
+    lines = [line for path in PROGRAMS[::2] for each in diagnostics(path) for line in each.advice[1:]]
+    assert len(lines) > 300
+    assert [line.text for line in lines if line.fix is None and line.refuted is None] == []
+
+
+def test_what_is_told_after_the_trial_has_been_tried() -> None:
+    found = [each for path in PROGRAMS[1::24] for each in tried(path.read_text(encoding="utf-8")) if each.advice]
+    assert len(found) > 15
+    untried: list[str] = []
+    for each in found:
+        held = {fix.said for fix in each.fixes if fix.edits}
+        held |= {line.text for line in each.advice if line.fix is not None and line.fix.said in held}
+        held |= {line.text for line in each.advice if line.refuted is not None}
+        told = (
+            (each.help, *each.alternatives) if any(line.fix is not None for line in each.advice) else each.alternatives
+        )
+        untried += [line for line in told if line not in held and not line.endswith(NOT_ONE_EDIT)]
+    assert untried == []
+
+
+def test_where_each_repair_that_was_tried_fails_the_help_says_so() -> None:
+    text = (ROOT / "tests/cases/corpus/tone_curve_denorm_views_faulty.py").read_text(encoding="utf-8")
+    [fault] = tried(text)
+    assert (fault.fixes, fault.alternatives) == ((), ())
+    assert fault.help.endswith(NOT_ONE_EDIT)
 
 
 def test_help_tells_of_a_fix_that_is_offered_or_of_none() -> None:

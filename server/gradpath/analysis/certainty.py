@@ -417,9 +417,8 @@ def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnost
         _fitted(headline, LONGEST),
         labels,
         report.pytorch,
-        advice[0].known if advice else "",
-        tuple(each.known for each in advice[1:] if each.known),
-        _one_preferred(report.fixes) if advice else (),
+        advice[0].text if advice else "",
+        fixes=_one_preferred(report.fixes) if advice else (),
         advice=advice,
     )
 

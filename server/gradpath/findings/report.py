@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from gradpath.diagnostic import Advice, Fix, Level, Reason
+from gradpath.diagnostic import Advice, Fix, Level
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.source.document import Document
 from gradpath.source.parse import parse
@@ -56,7 +56,7 @@ class Report:
     def advice(self) -> tuple[Advice, ...]:
         """The lines of advice, each with what it stands on: the help, the fixes, and what goes with these."""
         told = (Advice(self.why(fix), fix) for fix in self.fixes)
-        return (Advice(self.help, reason=Reason.DESIGN), *told, *self.alternatives)
+        return (Advice(self.help), *told, *self.alternatives)
 
 
 class Finding(Protocol):

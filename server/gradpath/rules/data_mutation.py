@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Creation, Node, Saved, Tensor
-from gradpath.diagnostic import Advice, Edit, Fix, Level, Position, Range, Reason, Safety
+from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import following, lifted, operation, same_activation, short_operation, with_time
 from gradpath.findings.syntax import is_alone, statement_of
@@ -176,11 +176,6 @@ def _report(
         f"`{write}` changes, unseen, what the gradient of {operation(source, node, 30)} is computed from{condition}",
         tuple(steps),
         help=help_line,
-        alternatives=(
-            Advice(
-                "write under `torch.no_grad()`: then PyTorch raises instead of computing wrongly", reason=Reason.CHOICE
-            ),
-        ),
         fixes=fixes,
     )
 

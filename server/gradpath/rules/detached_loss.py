@@ -80,7 +80,6 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         raised_at=failure.site,
         pytorch=_UNUSED.format(0 if failure.error is None else failure.error.index),
         help=way,
-        alternatives=(Advice.optional("allow_unused=True returns None in place of that gradient"),),
         fixes=fixes,
     )
 

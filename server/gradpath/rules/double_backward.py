@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
-from gradpath.diagnostic import Advice, Fix, Level
+from gradpath.diagnostic import Fix, Level
 from gradpath.findings.carrying import loop_between
 from gradpath.findings.graphs import meeting, nodes_of, surely_leads
 from gradpath.findings.report import Report, Rule, Source, Step
@@ -39,7 +39,6 @@ def _case(trace: Trace, source: Source, failure: Failed, error: AutogradError) -
 
 
 def _report(case: Case) -> Report:
-    repeated = case.same_root and not case.same_place and not case.is_updated
     return Report(
         case.raising,
         _headline(case),
@@ -47,7 +46,6 @@ def _report(case: Case) -> Report:
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
         help=_help(case),
-        alternatives=(Advice.optional("for twice the gradient, scale the loss"),) if repeated else (),
         fixes=case.source.proposed(fixes_for(case)),
         why=partial(_why, case),
     )

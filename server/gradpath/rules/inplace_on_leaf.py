@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, said
 from gradpath.findings.syntax import ancestry, block_of, statement_of
@@ -45,12 +45,6 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         steps.append(Step(leaf.origin, f"makes {kind}"))
     steps.append(Step(site, "writes into it, which PyTorch refuses to record"))
     fixes = source.proposed(_fixes(trace, source, site, leaf, recorded=_is_recorded(error)))
-    statement = statement_of(trace, site.node)
-    recorded = statement is not None and _is_recorded(error)
-    others: list[Advice] = []
-    if recorded and leaf.is_parameter:
-        handed = "to train what the value was computed from, hand it to the module: `torch.func.functional_call`"
-        others.append(Advice.optional(handed))
     return Report(
         site,
         f"`{write}` writes into {what}, {kind}",
@@ -58,7 +52,6 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         raised_at=site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
         help="make a new tensor instead, or write under `torch.no_grad()` what is no part of the computation",
-        alternatives=tuple(others),
         fixes=fixes,
         why=_why,
     )

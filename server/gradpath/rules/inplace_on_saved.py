@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
-from gradpath.diagnostic import Advice, Fix, Level, Reason, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.overwriting import Overwriting, overwritings, what, who_needs
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.silent_writes import Skip, Uncounted, skips, uncounted
@@ -50,12 +50,6 @@ def _report_skip(trace: Trace, source: Source, found: Skip) -> Report:
             Step(found.added, f"adds `{found.name}`, which is no longer what came in"),
         ),
         help="use an activation that does not work in place",
-        alternatives=(
-            Advice(
-                f"if the skip should be activated: name the result of the activation `{found.name}`",
-                reason=Reason.CHOICE,
-            ),
-        ),
         fixes=source.proposed(counterparts(trace, source, found.written, found.tensor, None)),
         silent=True,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.gradient_flow import has_run_loops
 from gradpath.findings.graphs import reach
 from gradpath.findings.report import Report, Rule, Source, Step
@@ -77,9 +77,6 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
         f"`{text}` keeps the graph of every {turn} in memory",
         tuple(steps),
         help=f"keep the value alone: `{wanted}`" if value is not None else "keep the value alone, without its graph",
-        alternatives=(Advice.optional("in an evaluation, compute under torch.no_grad()"),)
-        if found.trained is None and not _is_trained(found)
-        else (),
         fixes=fixes,
         through=_trained_by(found),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradpath.diagnostic import Advice, Edit, Fix, Level, Safety
+from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.findings.gradient_flow import (
     Effect,
     Entry,
@@ -111,7 +111,6 @@ def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, sec
             *([] if asked else [Step(second.site, "uses the sum of all iterations' gradients")]),
         ),
         help=f"clear the gradients once in each {'call of the closure' if asked else 'iteration'}, before the backward",
-        alternatives=() if asked else (Advice.optional("if accumulation is intended, clear them after each step"),),
         fixes=source.proposed(
             _fixes(trace, source, second, again) if isinstance(second, Stepped) else _clearing(trace, source, again)
         ),

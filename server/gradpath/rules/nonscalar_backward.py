@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.tensor import MANY, Tensor
-from gradpath.diagnostic import Advice, Fix, Level, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, made_near, name_of
 from gradpath.findings.syntax import call_of, statement_of
@@ -44,9 +44,6 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",
         help=f"reduce it first: `{mean if method or loss is None else total}`",
-        alternatives=(Advice.optional("`gradient=` gives a weight to each element"),)
-        if method
-        else (Advice.optional("`grad_outputs=` gives a weight to each element"),),
         fixes=fixes,
     )
 

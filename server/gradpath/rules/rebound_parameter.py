@@ -9,7 +9,7 @@ from typing import TypeGuard
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Advice, Edit, Fix, Level, Reason, Safety
+from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.findings.cuts import switch_around
 from gradpath.findings.rebinding import lost_updates, rebinding_of, rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
@@ -100,7 +100,6 @@ def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor:
         raised_at=failure.site,
         pytorch=f"{failure.exception}: {message}",
         help=f"update `{name}` in place under torch.no_grad()",
-        alternatives=(Advice("a `torch.optim` optimizer updates in place, too", reason=Reason.DESIGN),),
         fixes=fixes,
     )
 
@@ -160,7 +159,6 @@ def _report_lost(trace: Trace, source: Source, bound: Bound, statement: ast.Assi
         "the parameter stays as it is",
         (Step(at, "gives the variable of the loop another value"),),
         help=f"update `{bound.name}` in place under torch.no_grad()",
-        alternatives=(Advice("a `torch.optim` optimizer updates in place, too", reason=Reason.DESIGN),),
         fixes=fixes,
         silent=True,
     )

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
-from gradpath.diagnostic import Advice, Fix, Level, Reason
+from gradpath.diagnostic import Fix, Level
 from gradpath.findings import cuts, estimates
 from gradpath.findings.gradient_flow import optimizer_name
 from gradpath.findings.graphs import moved_leaves
@@ -66,11 +66,6 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
         headline + presumed,
         tuple(steps),
         help=_way_out(what, places),
-        alternatives=(
-            Advice(
-                f"if {what} should stay the same: freeze it, or leave it out of the optimizer", reason=Reason.CHOICE
-            ),
-        ),
         fixes=source.proposed(_fixes(trace, source, places)),
         about=() if by_checkpoint else tuple(dict.fromkeys(map(key_of, found.parameters))),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
-from gradpath.diagnostic import Advice
 from gradpath.findings.graphs import built_of, leads_to, leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of
@@ -55,7 +54,6 @@ class Compared:
             f"the target `{name}` is computed with a graph of the network that is trained towards it",
             tuple(steps),
             help="detach the target, or compute it under `torch.no_grad()`",
-            alternatives=(Advice.optional("a residual-gradient method keeps the graph on purpose"),),
             fixes=source.proposed(detached(source, self.site, self.index, Way.DETACH_TARGET)),
         )
 

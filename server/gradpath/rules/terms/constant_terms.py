@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import PRESUMED_LOSS, BackwardCall, Node, Tensor
-from gradpath.diagnostic import Advice
 from gradpath.findings import cuts
 from gradpath.findings.graphs import leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
 from gradpath.findings.report import Report, Source, Step
@@ -85,7 +84,6 @@ class Term:
             tuple(steps),
             help=_help(self, what if name else "the tensor"),
             through=self.made,
-            alternatives=(Advice.optional("a term that is not to be trained is better left out of the loss"),),
             fixes=source.proposed(undone(trace, source, self.cause, self.ran.site, self.added)),
         )
 
@@ -108,7 +106,6 @@ class Term:
                 Step(self.ran.site, "gives the network no gradient from it"),
             ),
             help="let the network predict with gradients on where its prediction is to be trained",
-            alternatives=(Advice.optional("a term that is not to be trained is better left out of the loss"),),
             fixes=source.proposed(undone(trace, source, self.cause, self.ran.site, self.added)),
         )
 

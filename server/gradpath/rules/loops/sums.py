@@ -28,12 +28,15 @@ _BLENDS = frozenset({"torch.lerp", "torch.Tensor.lerp_", "torch.maximum", "torch
 _WRITE = "CopySlices"
 """The node of `losses[i] = loss`, where `losses` is a tensor."""
 
+_ADDING = SUMS | _BLENDS | JOINS | {_WRITE}
+"""The nodes of additions; what an operand that is not seen was computed with stands in the same place."""
+
 
 def sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
     """`total += loss`, `history = torch.cat([history, loss])`: a value of the same line in an earlier iteration."""
     places: dict[ast.AST, list[Built]] = {}
     for event in trace.of(Built):
-        if event.node.name in SUMS | _BLENDS | JOINS or event.node.name == _WRITE:
+        if event.node.name in _ADDING:
             places.setdefault(event.site.node, []).append(event)
     for node, events in places.items():
         if len(events) < 2 or any(event.node in executed for event in events):
@@ -52,9 +55,19 @@ def sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
             added = _added(event)
             if added is None or (_is_returned(trace, node, executed) and _is_computed_from(added, event)):
                 continue
+            if not executed and not _runs_a_model(added, event.site):
+                continue  # The graphs were all there before the loop, as those of features are: it sums what they give.
             if not event.node.is_open and is_live(trace, added, executed):
                 yield Growing(event.site, added)
                 break
+
+
+def _runs_a_model(added: Tensor, site: Site) -> bool:
+    """True if what is added was computed with weights in this iteration, as far as that is seen."""
+    if added.node is None or not site.loops:
+        return True
+    inside = (node for node in reach([added.node]) if isinstance(node.site, Site) and site.loops[-1] in node.site.loops)
+    return any(node.is_open or any(edge.accumulates is not None for edge in node.edges) for node in inside)
 
 
 def _is_short(trace: Trace, first: Built, second: Built) -> bool:
@@ -169,7 +182,7 @@ def _is_computed_from(added: Tensor, event: Built) -> bool:
 
 def _led_back(node: Node, site: Site, depth: int) -> Node | None:
     """The same addition in an earlier iteration, where a node is that, or a multiple of it, or adds more to it."""
-    if isinstance(node.site, Site) and node.site.node is site.node:
+    if isinstance(node.site, Site) and node.site.node is site.node and node.name in _ADDING:
         return node if iterations_between(node.site.loops, site.loops) is not None else None
     if depth == 0 or node.name not in SCALINGS | SUMS:
         return None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gradpath.interpreter.bounds import ITEMS, is_light
 from gradpath.interpreter.iteration import COPIED, SOME, Container, sample, sequence
 from gradpath.interpreter.numbers import AtLeast, Length, LengthTest, unseen
+from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -247,7 +248,7 @@ _LIST_METHODS: dict[str, Callable[[Machine, List, Arguments], Value]] = {
     "reverse": lambda m, t, a: t.items.reverse(),
     "sort": _sort,
     "index": _index,
-    "count": lambda m, t, a: m.unknown("count in a list", None, (t,)),
+    "count": lambda m, t, a: m.unknown("count in a list", None, (t,), made=Made.NUMBER),
 }
 
 

@@ -174,12 +174,16 @@ class OptionSet(_WithTensor):
 
 @dataclass(frozen=True, slots=True)
 class Mixed(_WithTensor):
-    """A number that was read out of a tensor met another tensor in arithmetic; `value` is the result."""
+    """A number that was read out of a tensor met another tensor in arithmetic; `value` is the result.
+
+    Between the two it was `computed` at these places.
+    """
 
     operator: str
     read: ReadOut
     value: object
     site: Site
+    computed: tuple[Site, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

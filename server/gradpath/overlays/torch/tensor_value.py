@@ -14,12 +14,12 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast, LateNumber
 from gradpath.interpreter.operators import get_item
-from gradpath.interpreter.origins import Call, Computed, Item, Library, Made, Parameter
+from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Made, Parameter
 from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Object, Unknown, Value, identity
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.roles import is_of_settings, is_setting, role_of
-from gradpath.support.fast_dataclasses import replace
+from gradpath.support.fast_dataclasses import dataclass, field, replace
 
 
 class TensorProtocol(Protocol):
@@ -155,24 +155,43 @@ class TensorValue(Object):
 
 def _mixed(machine: Machine, operator: str, other: Value, result: Value) -> Value:
     """Note where a number that was read from tensors is used in arithmetic with another one."""
-    for read in _reads_in(other) or () if isinstance(result, TensorValue) else ():
-        machine.emit(Mixed(operator, read, result, machine.site()))
+    if isinstance(result, TensorValue):
+        known = _Reads()
+        for read in _reads_in(other, known) or ():
+            machine.emit(Mixed(operator, read, result, machine.site(), tuple(known.sites)))
     return result
 
 
-def _reads_in(value: Value, depth: int = 10) -> tuple[ReadOut, ...] | None:
-    """The reads that a number, an array, or all items of a list come from; None where they may have another origin."""
+def _reads_in(value: Value, known: _Reads | None = None, depth: int = 40) -> tuple[ReadOut, ...] | None:
+    """The reads that a number, an array, or all items of a list come from; None where they may have another origin.
+
+    `known` are those of values that were asked for before: one may be a part of many others.
+    """
     match value:
         case TensorNumber():
             return (value.read,)
         case tuple() | List():
-            return _joined(value if isinstance(value, tuple) else value.items, depth)
+            return _joined(
+                value if isinstance(value, tuple) else value.items, _Reads() if known is None else known, depth
+            )
         case Unknown():
-            return _reads_of(value, depth)
+            known = _Reads() if known is None else known
+            if value.number not in known.found:
+                found = known.found[value.number] = _reads_of(value, known, depth)
+                known.sites += [value.site] if found and isinstance(value.site, Site) else []
+            return known.found[value.number]
     return None if isinstance(value, Object) else ()
 
 
-def _reads_of(value: Unknown, depth: int) -> tuple[ReadOut, ...] | None:
+@dataclass(slots=True)
+class _Reads:
+    """The reads by the numbers of what was computed of them, and where that was."""
+
+    found: dict[int, tuple[ReadOut, ...] | None] = field(default_factory=dict)
+    sites: list[Site] = field(default_factory=list)
+
+
+def _reads_of(value: Unknown, known: _Reads, depth: int) -> tuple[ReadOut, ...] | None:
     of_numpy = isinstance(value.origin, Library) and value.origin.name.startswith("numpy.")
     if of_numpy or is_setting(value) or (isinstance(value.origin, Parameter) and is_number(value)):
         return ()
@@ -180,15 +199,19 @@ def _reads_of(value: Unknown, depth: int) -> tuple[ReadOut, ...] | None:
         return (ReadOut(value.sources[0].tensor, "numpy", value.site),) if isinstance(value.site, Site) else None
     match value.origin:
         case Call(of=Unknown(name="numpy" | "tolist", owner=Unknown() as receiver)):
-            return _joined((receiver,), depth)
+            return _joined((receiver,), known, depth)
         case Item(of=Unknown() as loader) if role_of(loader) == "loader" or _is_sample(loader):
             return ()
+        case Item(of=Unknown() as whole) | Attribute(of=Unknown() as whole, name="T"):
+            return _joined((whole,), known, depth)
+        case Call(of=Unknown(owner=Unknown() as receiver)):
+            return _joined((receiver, *value.sources[1:]), known, depth)
         case Call() | Item(of=List()) | Computed(made=Made.ARITHMETIC | Made.COUNTED | Made.COMPARED | Made.ARRAY):
-            return _joined(value.sources, depth)
+            return _joined(value.sources, known, depth)
         case Computed(made=Made.NUMBER):
-            return _joined(value.sources, depth) or ()
+            return _joined(value.sources, known, depth) or ()
         case Computed(sources=[_, *_]) if value.is_data:
-            return _joined(value.sources, depth)
+            return _joined(value.sources, known, depth)
     return None
 
 
@@ -199,14 +222,14 @@ def _is_sample(value: Unknown) -> bool:
     )
 
 
-def _joined(values: Iterable[Value], depth: int) -> tuple[ReadOut, ...] | None:
-    found: list[ReadOut] = []
+def _joined(values: Iterable[Value], known: _Reads, depth: int) -> tuple[ReadOut, ...] | None:
+    found: dict[int, ReadOut] = {}
     for each in values if depth else (UNDEFINED,):
-        reads = None if each is UNDEFINED else _reads_in(each, depth - 1)
+        reads = None if each is UNDEFINED else _reads_in(each, known, depth - 1)
         if reads is None:
             return None
-        found += reads
-    return tuple(found)
+        found |= {id(read): read for read in reads}
+    return tuple(found.values())
 
 
 class TensorNumber(Object):

@@ -39,7 +39,7 @@ class Term:
     """A term without a graph: where it was cut, from which tensor, where it is added, and the backward.
 
     `measured` says that what is cut off was measured by a loss, of which nothing is left. `value` is the term itself,
-    before a factor that is not seen `scaled` it.
+    before a factor that is not seen `scaled` it. A number was `computed` at some places from what was cut off.
     """
 
     cause: cuts.Cause
@@ -49,6 +49,7 @@ class Term:
     measured: bool = False
     value: Tensor | None = None
     scaled: bool = False
+    computed: tuple[Site, ...] = ()
 
     @property
     def site(self) -> Site:
@@ -60,7 +61,7 @@ class Term:
     def made(self) -> tuple[Site, ...]:
         """Where the term was computed from what was cut off, which a path that leaves it out does not come to."""
         onward = () if self.value is None else _onward(self.value)
-        return tuple(each.origin for each in onward if isinstance(each.origin, Site))
+        return (*self.computed, *(each.origin for each in onward if isinstance(each.origin, Site)))
 
     def report(self, trace: Trace, source: Source) -> Report:
         site = self.site
@@ -156,7 +157,7 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
         apart = origin.node not in graph
         if moves_any(origin.node) and (apart or (read.how == "numpy" and number.operator == "add")):
             cause = cuts.Cause(read.how, read.site, origin, read.how)
-            yield Term(cause, origin, number.site, ran, measured=not apart)
+            yield Term(cause, origin, number.site, ran, measured=not apart, computed=number.computed)
 
 
 def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, added: Site) -> Term | None:

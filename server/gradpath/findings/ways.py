@@ -236,7 +236,12 @@ def _times_of_events(trace: Trace) -> _Times:
 
 
 def _sources(tensor: Tensor) -> Iterator[tuple[Tensor, Cause | None]]:
-    """The inputs of a tensor's value; a parameter has none, unless it was made from a live value."""
+    """The inputs of a tensor's value; a parameter has none, unless it was made from a live value.
+
+    One of a model that is not seen is what represents all of its parameters.
+    """
+    if tensor.member_of is not None:
+        yield tensor.member_of, None
     cut = tensor.cut
     shaped = _is_shaped_like(tensor)
     if (shaped and tensor.base is None) or (tensor.is_parameter and not _is_rewrapped(tensor)):

@@ -137,7 +137,7 @@ def _number(how: str) -> Method:
 
 
 def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    if receiver.kind in (Kind.LIVE, Kind.PART):
+    if receiver.kind in (Kind.LIVE, Kind.PART, Kind.PARAMETER):
         return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach"), arguments)
     made = machine.unknown("detached", None, (receiver,), made=Made.DETACHED)
     if isinstance(made, Unknown):

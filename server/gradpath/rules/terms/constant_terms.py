@@ -14,7 +14,7 @@ from gradpath.findings.stories import lifted, name_of, same_activation, short_op
 from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose
 from gradpath.findings.ways import ways_to
 from gradpath.fixes.term_fixes import undone
-from gradpath.interpreter.trace import BackwardRan, Mixed, Site, Stepped, Trace, iterations_between
+from gradpath.interpreter.trace import BackwardRan, Mixed, Mutated, Site, Stepped, Trace, iterations_between
 from gradpath.rules.terms.constant_criteria import LOSSES
 from gradpath.rules.terms.constant_gradients import asked_for, constant_gradients
 from gradpath.rules.terms.summands import SCALING, constants, terms
@@ -102,11 +102,11 @@ class Term:
             at,
             f"a term of the loss is a constant: {cuts.verdict(trace, source, self.cause, at)}",
             (
-                Step(at, "predicts without a graph"),
+                Step(at, "computes this without a graph"),
                 Step(lifted(self.added, self.ran.site), "adds a constant to the loss"),
                 Step(self.ran.site, "gives the network no gradient from it"),
             ),
-            help="let the network predict with gradients on where its prediction is to be trained",
+            help="compute the term with gradients on, if the network is to learn from it",
             fixes=source.proposed(undone(trace, source, self.cause, self.ran.site, self.added)),
         )
 
@@ -170,20 +170,23 @@ def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, ad
     for parameter, ways in ways_to(trace, value, ran, picked=True):
         if not ways.sure or not ways.cuts:
             continue
-        slips = [each for each in ways.cuts if not is_on_purpose(trace, source, each)]
+        slips = [each for each in ways.cuts if _is_here(trace, each.site) and not is_on_purpose(trace, source, each)]
         if not slips or any(map(is_of_another_time, ways.cuts)):
             continue
         cause = slips[0].cause
         off = cause.how in (*_VALUES_ALONE, *cuts.COPIES) and _unscaled(value).one_element is True
-        if off or (cause.how in ("detach", "data", *_SWITCHED_OFF) and _is_measured(value)):
+        if off or (cause.how in ("detach", "data", *_SWITCHED_OFF) and _is_measured(value, trace)):
             cut = cause.tensor.cut
             kept = parameter if cut is None or cut.source is None else cut.source
             return Term(cause, kept, added, ran, measured=True, value=value)
     return None
 
 
-def _is_measured(value: Tensor) -> bool:
-    """True if a loss, or a distance, was computed on the way to a value since it was cut off."""
+def _is_measured(value: Tensor, trace: Trace) -> bool:
+    """True if a loss, or a distance, was computed on the way to a value since it was cut off, or added to it."""
+    written: dict[int, list[Tensor]] = {}
+    for event in trace.of(Mutated):
+        written.setdefault(id(event.tensor), []).extend(event.sources)
     todo, seen = [value], set[int]()
     while todo:
         each = todo.pop()
@@ -191,7 +194,7 @@ def _is_measured(value: Tensor) -> bool:
             seen.add(id(each))
             if each.operation.endswith(LOSSES) or short_operation(each.operation) in _DISTANCES:
                 return True
-            todo.extend(each.maker)
+            todo.extend((*each.maker, *written.get(id(each), ())))
     return False
 
 
@@ -287,7 +290,7 @@ def _is_lost_weight(trace: Trace, term: Tensor, value: Tensor, ran: BackwardRan)
     A value that was taken before the loop or the call that learns is a fixed point that the weight is compared with.
     """
     cut = value.cut
-    if cut is None or not isinstance(cut.site, Site) or not holds(trace.entry, cut.site.frames()[-1].node):
+    if cut is None or not isinstance(cut.site, Site) or not _is_here(trace, cut.site):
         return False
     around = ran.site.loops
     if around and all(number != around[-1][0] for number, _ in cut.site.loops):
@@ -297,7 +300,13 @@ def _is_lost_weight(trace: Trace, term: Tensor, value: Tensor, ran: BackwardRan)
     steps = trace.of(Stepped)
     if any(cut.source is each for step in steps for each in step.parameters):
         return True
-    return _is_measured(term) and any(not step.known for step in steps)
+    return _is_measured(term, trace) and any(not step.known for step in steps)
+
+
+def _is_here(trace: Trace, cut: Site) -> bool:
+    """True if a cut was made by what is run, and not by what made its object before: a fixed point."""
+    entry = trace.entry
+    return any(each.node is not entry and holds(entry, each.node) for each in cut.frames())
 
 
 def _help(term: Term, what: str) -> str:

@@ -111,7 +111,7 @@ for _ in range(5):
     hidden.detach_()
 """
 
-COLD = 3
+COLD = 12
 """After one key of so many the text is also checked from cold: what is reused is no reason for a difference."""
 
 TYPED = [

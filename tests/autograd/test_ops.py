@@ -34,7 +34,7 @@ OBSERVED_AGAIN = (
     *("operator.add", "operator.mul", "operator.truediv", "operator.pow", "operator.matmul", "operator.imul"),
     *("getitem:int", "getitem:tensor", "getitem:mask", "setitem:slice", "setitem:mask"),
     *("torch.exp", "torch.pow", "torch.max", "torch.where", "torch.clamp", "torch.cat", "torch.stack", "torch.einsum"),
-    *("torch.matmul", "torch.lerp", "torch.softmax", "torch.norm", "torch.linalg.det", "torch.fft.fft"),
+    *("torch.lerp", "torch.softmax", "torch.linalg.det", "torch.fft.fft"),
     *("torch.Tensor.add_", "torch.Tensor.mul_", "torch.Tensor.exp_", "torch.Tensor.view", "torch.Tensor.detach"),
     *(
         "torch.Tensor.to",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -19,10 +20,11 @@ from tests.cli.test_main import PROGRAM, environment
 from tests.documents.claims import annotated
 from tests.documents.grammar import Raise, Report, read_source
 
-CASES = Path(__file__).parents[1] / "cases" / "corpus"
 SAMPLES = Path(__file__).parents[2] / "samples" / "faulty"
-RAISING = sorted(path for path in SAMPLES.glob("*.py") if "# raises:" in annotated(path))[::3]
-RAISING += [path for path in sorted(CASES.glob("*_faulty.py")) if "# raises:" in path.read_text()][::144]
+RAISING = sorted(
+    (path for path in SAMPLES.glob("*.py") if "# raises:" in annotated(path)), key=lambda path: path.stat().st_size
+)[:3]
+"""The shortest samples: what is told of the others is that of `gradpath explain`, which reads all of them."""
 TWICE = """\
 import sys, torch
 w = torch.ones(2, requires_grad=True)
@@ -62,14 +64,14 @@ def test_a_program_that_dies_ends_with_its_story(path: Path, tmp_path: Path) -> 
     assert "More: gradpath rule " in story
 
 
-@pytest.mark.parametrize("path", [RAISING[0], RAISING[-1]], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RAISING[:1], ids=lambda path: path.stem)
 def test_what_a_program_writes_is_unchanged(path: Path, tmp_path: Path) -> None:
     (tmp_path / path.name).write_text(path.read_text())
     command = (sys.executable, "-c", SEEDED, path.name)
     expected, result = alone(*command, folder=tmp_path), attended(*command, folder=tmp_path)
     assert (result.returncode, result.stdout) == (expected.returncode, expected.stdout)
     assert result.stderr.startswith(expected.stderr)
-    assert result.stderr[len(expected.stderr) :].startswith(b"\nRuntimeError: ")
+    assert re.match(rb"\n\w+Error: ", result.stderr[len(expected.stderr) :])
 
 
 WRITING = {

@@ -214,16 +214,16 @@ def _doubt(machine: Machine, thing: Value) -> None:
             case _:
                 break
     if isinstance(part, Unknown):
-        machine.remembered[_DOUBTED] = (*_doubted(machine), model_parts.line(part))
+        _doubted(machine).append(model_parts.line(part))
 
 
 _DOUBTED = "parts of models that may be trained"
 
 
-def _doubted(machine: Machine) -> tuple[list[int], ...]:
+def _doubted(machine: Machine) -> list[list[int]]:
     """The parts that may be trained: the numbers of each, and of all that it is a part of."""
-    found = machine.remembered.get(_DOUBTED, ())
-    assert isinstance(found, tuple)
+    found = machine.remembered.setdefault(_DOUBTED, [])
+    assert isinstance(found, list)
     return found
 
 

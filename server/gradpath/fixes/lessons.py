@@ -400,14 +400,16 @@ def _waits_in_vain(after: Taught) -> bool:
 def _has_other_terms(before: Taught, after: Taught, lines: Mapping[int, int], path: str) -> bool:
     """True if the backward that failed goes back from a term after the fix that no backward had before.
 
-    A question for gradients may be asked of what is computed in another way.
+    A question for gradients may be asked of what is computed in another way, and so may a loss all of whose terms are
+    those of an earlier one: a list that was not emptied.
     """
     if before.failed is None or not before.aims:
         return False
     place = _moved((*before.failed, 0), lines, path)
     terms, now = before.terms.get(before.failed, ()), after.terms.get(place[:2], ()) if place is not None else ()
     known = frozenset[int]().union(*(each for found in before.terms.values() for each in found))
-    return 0 < len(terms) <= len(now) and bool(terms[-1]) and not now[len(terms) - 1] <= known
+    fresh = bool(terms) and not terms[-1] <= frozenset[int]().union(*terms[:-1])
+    return fresh and len(terms) <= len(now) and not now[len(terms) - 1] <= known
 
 
 def _is_lost(wanted: Reach, after: Taught, index: int, lines: Mapping[int, int], path: str) -> bool:

@@ -69,7 +69,7 @@ def _fixes(
     trace: Trace, source: Source, found: Rewrapping, cause: cuts.Cause, statement: ast.stmt | None
 ) -> Iterator[Fix]:
     document, node = source.document(found.site), found.site.node
-    if cause.site is None or not holds(node, cause.site.node):
+    if cause.site is not None and not holds(node, cause.site.node):
         drop = _without_wrap(trace, source, found, statement)
         for fix in cut_fixes.undo(trace, source, cause, found.ran.site):
             yield from Fix.of((*fix.repairs, Repair(Way.NO_FORCE)), Safety.UNSAFE, *fix.edits, drop)

@@ -90,6 +90,7 @@ class _Workshop:
         self._left = min(TRIALS, 1 + REPORTS // len(analysis.diagnostics))
         self._known: dict[tuple[tuple[str, str], ...], State] = {}
         self._masked: dict[int, Sequence[Diagnostic]] = {}
+        self._leaving: set[tuple[Edit, ...]] = set()
         self._sources: dict[str, str] = {self._path: analysis.document.text}
         found = self._checked({})
         self._before = state_of(analysis, {}, self._source) if found is None else found
@@ -115,6 +116,9 @@ class _Workshop:
             if tried is not None and not known:
                 kept.append(tried)
         kept = _as_dear(kept)
+        if any(fix.edits and fix.edits not in self._leaving for fix in kept):  # It mends what others leave.
+            own = self._leaving
+            kept = [replace(each, safety=Safety.UNSAFE, eligible=False) if each.edits in own else each for each in kept]
         best = best_of(kept)
         kept.sort(key=rank)
         return [replace(fix, preferred=fix is best) for fix in kept]
@@ -171,7 +175,12 @@ class _Workshop:
                 stood = {(each.rule, each.range) for each in self._beyond(diagnostic)}
                 places = [(each.rule, self._place_before(each.path, each.range, made, texts)) for each in new]
                 may = [_may_be_older(each, diagnostic) for each in new]
-                new = [each for each, at, old in zip(new, places, may, strict=True) if not (old and at in stood)]
+                found, new = (
+                    new,
+                    [each for each, at, old in zip(new, places, may, strict=True) if not (old and at in stood)],
+                )
+                if len(new) < len(found):
+                    self._leaving.add(made.edits)
             if any(_rule(each).idle and not _goes_on(each, fix) for each in new):
                 return None
             ran = state.progress[0] >= self._before.progress[0] and state.first >= self._before.first

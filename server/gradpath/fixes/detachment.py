@@ -78,15 +78,14 @@ def _detached_after(
     first = crossing.loop.body[0] if crossing.loop is not None else None
     if first is not None and _runs_loop(crossing, frame):
         edit = edits.insert_before(document, first, *lines) if lines else None
-        if edit is not None and not _may_be_empty(crossing.trace, names):
+        if edit is not None and not _may_be_empty(crossing.trace, filter(str.isidentifier, names)):
             yield _fix(Way.DETACH_BEFORE, names, [first.lineno], text, [edit])
 
 
 def _may_be_empty(trace: Trace, names: Iterable[str]) -> bool:
-    """True if the program gives one of these variables or attributes None."""
+    """True if the program gives one of these variables None."""
     given = [each for each in trace.visits if isinstance(each, ast.Assign) and ast.unparse(each.value) == "None"]
-    empty = {ast.unparse(target).rpartition(".")[2] for each in given for target in each.targets}
-    return not empty.isdisjoint(name.rpartition(".")[2] for name in names)
+    return not {ast.unparse(target) for each in given for target in each.targets}.isdisjoint(names)
 
 
 def _runs_loop(crossing: Crossing, body: Site) -> bool:
@@ -204,12 +203,19 @@ def _before_use(crossing: Crossing) -> Iterator[Fix]:
     lines = rebinding([(name, form_of(bound)) for name, bound in names.items()], edits.indent_unit(document))
     if statement is None or not lines:
         return
-    if _may_be_empty(crossing.trace, names):
+    started = all(_starts_as_tensor(crossing.trace, bound, statement) for bound in names.values())
+    if not started or _may_be_empty(crossing.trace, filter(str.isidentifier, names)):
         guard = " and ".join(f"{name} is not None" for name in names)
         lines = [f"if {guard}:", *(edits.indent_unit(document) + line for line in lines)]
     edit = edits.insert_before(document, statement, *lines)
     if edit is not None:
         yield _fix(Way.DETACH_BEFORE, list(names), [statement.lineno], lines[-1].strip(), [edit])
+
+
+def _starts_as_tensor(trace: Trace, bound: Bound, statement: ast.stmt) -> bool:
+    """True if another statement gave the variable its first tensors."""
+    first = next(each for each in trace.of(Bound) if each.name == bound.name and _bound_tensors(each))
+    return not statement.lineno <= first.site.line <= (statement.end_lineno or statement.lineno)
 
 
 # Where it is read

@@ -60,7 +60,8 @@ def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorVal
         return value
     said = f"{conditions.name_of(unknown)}.{name}"
     presumed = conditions.KEPT.of(said)
-    made = machine.autograd.presumed([tensor], provenance=OPEN if tensor.is_open else presumed, onward=presumed)
+    provenance = presumed if tensor.surely_requires_grad else OPEN
+    made = machine.autograd.presumed([tensor], provenance=provenance, onward=presumed)
     made.shape, made.dtype, made.label, made.origin = tensor.shape, tensor.dtype, said, tensor.origin
     made.aliasing_unsure = True
     return wrap(made)

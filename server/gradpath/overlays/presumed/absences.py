@@ -13,8 +13,9 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site
-from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Value
+from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays.presumed import weights
+from gradpath.overlays.presumed.presumed_tensors import graph_sources
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.nodes import nodes
 
@@ -34,6 +35,7 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
     entry = machine.trace.entry
     own = isinstance(entry, ast.Module) or _was_made_in(machine, entry, tensor)
     handed = max((at for each, at in _handed(machine) if each is None or _leads_to(each, tensor)), default=-1)
+    shown = any(each is None or _leads_to(each, tensor) for each, _ in _shown(machine))
     events = machine.trace.events
     for index in range(len(events) - 1, -1, -1):
         if index < handed:
@@ -44,6 +46,8 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
             case Lent():
                 return False
             case BackwardRan(executed=executed) if (handed != -1 or not own) and any(map(_is_unseen, executed)):
+                return False
+            case BackwardRan(executed=executed) if shown and any(node.is_open for node in executed):
                 return False
     return own and handed == -1
 
@@ -66,10 +70,21 @@ def _handed(machine: Machine) -> list[tuple[Tensor | None, int]]:
     return found
 
 
-def note_handed(machine: Machine, arguments: Arguments) -> None:
-    """Something that is not seen is called: it may run a backward through what it is handed, now or later."""
+def _shown(machine: Machine) -> list[tuple[Tensor | None, int]]:
+    """The same for models and losses, whose results show the graph as long as these are followed."""
+    found = machine.remembered.setdefault("shown to models", [])
+    assert isinstance(found, list)
+    return found
+
+
+def note_handed(machine: Machine, arguments: Arguments, *, computes: bool) -> None:
+    """Something that is not seen is called: it may run a backward through what it is handed, now or later.
+
+    What only `computes` runs none, as a model or a loss, but gives a result with that graph.
+    """
     at = len(machine.trace.events)
-    _handed(machine).extend((each, at) for value in arguments.all() for each in _leading(value))
+    known = _shown(machine) if computes else _handed(machine)
+    known.extend((each, at) for value in arguments.all() for each in _leading(machine, value))
 
 
 def note_anything_handed(machine: Machine) -> None:
@@ -77,16 +92,18 @@ def note_anything_handed(machine: Machine) -> None:
     _handed(machine).append((None, len(machine.trace.events)))
 
 
-def _leading(value: Value, depth: int = 3) -> Iterator[Tensor | None]:
+def _leading(machine: Machine, value: Value, depth: int = 3) -> Iterator[Tensor | None]:
     match value:
         case TensorValue():
             yield from [value.tensor] if value.tensor.requires_grad else []
+        case Unknown():
+            yield from (each for each in graph_sources(machine, (value,)) if each.requires_grad)
         case Function():
             if any(isinstance(each, ast.Attribute) and each.attr == "backward" for each in nodes(value.node)):
                 yield None
         case tuple() | List() | Dict():
             for each in parts_of(value):
-                yield from _leading(each, depth - 1) if depth > 0 else [None]
+                yield from _leading(machine, each, depth - 1) if depth > 0 else [None]
         case Instance() | BoundMethod() | Iteration():
             yield None
 

@@ -351,8 +351,8 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     if unknown.name not in ASKING:
         state_dicts.note_changed(machine, *arguments.all())
     uses.note_call(machine, unknown)
-    if role_of(unknown) not in ("model", "loss") and not unknown.is_data:
-        note_handed(machine, arguments)
+    if not unknown.is_data:
+        note_handed(machine, arguments, computes=role_of(unknown) in ("model", "loss"))
     machine.remembered[CALLED, unknown.number] = True
     owner = unknown.owner
     if owner is not None and unknown.name == "append" and kept_lists.append(machine, owner, arguments):

@@ -91,11 +91,12 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
     together: dict[tuple[int, ...], tuple[list[Tensor], tuple[Place, ...], Stepped]] = {}
     for learner in left:
         tensor = learner.tensor
-        if not tensor.flag or id(tensor.storage) in reached | changed:
+        whole = tensor.member_of or tensor  # What a model that is not seen computes depends on all that it has.
+        if not tensor.flag or not {id(tensor.storage), id(whole.storage)}.isdisjoint(reached | changed):
             continue
-        if tensor.operation != UNSEEN and id(tensor) not in kept:
+        if whole.operation != UNSEEN and id(tensor) not in kept:
             continue  # The program has put another one in its place.
-        ways = ways_of(trace, tensor)
+        ways = ways_of(trace, whole)
         severed = [each for each in ways.cuts if not is_of_another_time(each)]
         if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
             continue
@@ -104,9 +105,10 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
             continue  # The optimizer's maker may have left out what is cut off here.
         places = places_of(trace, source, zeros or severed)
         same = tuple(sorted(places))
-        together.setdefault(same, ([], tuple(places.values()), learner.stepped[-1]))[0].append(tensor)
-    for tensors, found, step in together.values():
-        yield Unreached(tuple(tensors), found, step)
+        tensors, _, _ = together.setdefault(same, ([], tuple(places.values()), learner.stepped[-1]))
+        tensors += [] if whole in tensors else [whole]
+    for parameters, found, step in together.values():
+        yield Unreached(tuple(parameters), found, step)
 
 
 def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
@@ -163,10 +165,25 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
             continue
         cut = event.tensor.cut
         kept = event.tensor if cut is None or cut.source is None else cut.source
+        if isinstance(event, Mutated) and _is_rewound(event, kept, loops):
+            continue
         in_loop = any(loop in loops for loop, _ in event.site.loops)
         if in_loop or (_is_in(event.site, calls) and (began or not _is_in(kept.origin, calls))):
             found.update((id(event.tensor.storage), id(kept.storage)))
     return found
+
+
+def _is_rewound(event: Mutated, kept: Tensor, loops: Set[int]) -> bool:
+    """True if a parameter gets back what it was before the loops that train it, maybe masked."""
+    if short_operation(event.write.operation) != "copy_":
+        return False
+    upstream = (each for one in event.sources for each in (one, *one.ancestors()))
+    cuts_off = [(each.cut.source, each.cut.site) for each in upstream if each.cut is not None]
+    before = [(leaf, site) for leaf, site in cuts_off if leaf is not None and leaf.node is None]
+    return bool(before) and all(
+        leaf.storage is kept.storage and isinstance(site, Site) and loops.isdisjoint(loop for loop, _ in site.loops)
+        for leaf, site in before
+    )
 
 
 def _is_in(site: object, calls: Set[int]) -> bool:

@@ -183,20 +183,25 @@ def _makes(made: ast.expr) -> bool:
     return False
 
 
-SIGNS_OF_CUTS = (".sample(", "argmax(", "argmin(", ".float()", "multinomial(", "round(", "sign(", "tensor(", "item()")
+_SIGNS_OF_STEPS = (".sample(", "argmax(", "argmin(", "multinomial(", "round(", "sign(")
+SIGNS_OF_CUTS = (*_SIGNS_OF_STEPS, ".float()", "tensor(", "item()")
 
 
 def definitions_that_cut(parsed: Parsed) -> set[str]:
-    """The functions and classes of a file with a sign of a cut in their text; none where the file trains itself."""
+    """The functions and classes of a file with a sign of a cut in their text.
+
+    Where the file trains something itself, only choices and steps count, which hand no gradient on.
+    """
     document = parsed.document
-    if "backward(" in document.text or not any(sign in document.text for sign in SIGNS_OF_CUTS):
+    signs = _SIGNS_OF_STEPS if "backward(" in document.text else SIGNS_OF_CUTS
+    if not any(sign in document.text for sign in signs):
         return set()
     found = set()
     for each in parsed.tree.body:
         if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             start = document.offset_of_line(each.lineno)
             end = document.offset_of_line((each.end_lineno or each.lineno) + 1)
-            if any(document.text.find(sign, start, end) >= 0 for sign in SIGNS_OF_CUTS):
+            if any(document.text.find(sign, start, end) >= 0 for sign in signs):
                 found.add(each.name)
     return found
 

@@ -40,11 +40,11 @@ export class Workbench {
     await this.see(`.monaco-editor .view-lines:has-text("${containing}")`);
   }
 
-  /** Saves what was changed, which must show as changed before. */
+  /** Saves what was changed, which must show as changed before; each group has an active tab, so no tab may be left unsaved. */
   async save() {
     await this.see(".tab.active.dirty");
     await this.press("Control+s");
-    await this.see(".tab.active:not(.dirty)");
+    await this.see(".tab.dirty", { state: "detached" });
   }
 
   /** Puts the cursor there; on a busy machine the box may lose what was typed, and is asked again. */

@@ -12,7 +12,7 @@ from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.readings import parts_of
-from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site
+from gradpath.interpreter.trace import BackwardRan, Cleared, GradientSet, Lent, Site
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays.presumed import weights
 from gradpath.overlays.presumed.presumed_tensors import graph_sources
@@ -43,6 +43,8 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
         match events[index]:
             case Cleared(tensors=tensors) if any(each is tensor for each in tensors):
                 return True
+            case GradientSet(tensor=given) if given is tensor:
+                return False
             case Lent():
                 return False
             case BackwardRan(executed=executed) if (handed != -1 or not own) and any(map(_is_unseen, executed)):

@@ -52,12 +52,14 @@ class Storage:
     """Memory that tensors share; `version` counts the in-place writes, `writes` remembers them.
 
     A write into it is one into those `within` which it lies, too: the weights of an unseen model, for a parameter.
+    The weights of such a model have those of its modules as their `parts`.
     """
 
-    __slots__ = ("version", "within", "writes")
+    __slots__ = ("parts", "version", "within", "writes")
 
     def __init__(self) -> None:
         self.version = 0
+        self.parts: Sequence[Storage] = ()
         self.within: Sequence[Storage] = ()
         self.writes: list[Write] = []
 

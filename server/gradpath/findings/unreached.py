@@ -92,7 +92,8 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
     for learner in left:
         tensor = learner.tensor
         whole = tensor.member_of or tensor  # What a model that is not seen computes depends on all that it has.
-        if not tensor.flag or not {id(tensor.storage), id(whole.storage)}.isdisjoint(reached | changed):
+        memory = {id(each) for each in (tensor.storage, whole.storage, *whole.storage.parts)}
+        if not tensor.flag or not memory.isdisjoint(reached | changed):
             continue
         if whole.operation != UNSEEN and id(tensor) not in kept:
             continue  # The program has put another one in its place.

@@ -145,6 +145,7 @@ def _new(machine: Machine, model: Unknown) -> Tensor:
         known.frozen.add(made)
     for number in line(model):
         known.memory.setdefault(number, []).append(made.storage)
+    made.storage.parts = known.memory[model.number]
     made.is_parameter = True
     made.operation = UNSEEN
     made.label = model.name or conditions.name_of(model)

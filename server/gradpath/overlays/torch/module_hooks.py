@@ -93,7 +93,7 @@ def copy(machine: Machine, model: Unknown, made: Unknown) -> None:
 def run_unseen(machine: Machine, model: Unknown, arguments: Arguments, result: Unknown) -> Value:
     """Run the hooks after the call of a model that is not seen; one of its own may replace the result.
 
-    Those of its parts get values beside the result.
+    What its parts are given and return is in the graph of the result.
     """
     current: Value = result
     for module, hook in tuple(of_unseen(machine, model)):
@@ -101,8 +101,9 @@ def run_unseen(machine: Machine, model: Unknown, arguments: Arguments, result: U
             changed = machine.call(hook, Arguments([model, tuple(arguments.positional), current]))
             current = current if changed is None or isinstance(changed, Unknown) else changed
         else:
-            made = machine.library.unknown_item(machine, result, f"{module.name} {module.number}")
-            machine.call(hook, Arguments([module, (machine.unknown("input of a module"),), made]))
+            of = f"{module.name} {module.number}"
+            given, made = (machine.library.unknown_item(machine, result, key) for key in (f"input of {of}", of))
+            machine.call(hook, Arguments([module, (given,), made]))
     return current
 
 

@@ -64,7 +64,7 @@ class Silence(Enum):
     NOT_ALWAYS = "not always"
     """It raises nothing, and another path reaches the same places without it."""
     ONE_WAY = "one way"
-    """A silent fault is absent where a branch goes the other way each time, or that takes too long to try."""
+    """A silent fault, or one of every path, is absent where a branch goes the other way, or trying takes too long."""
     GUESSED = "guessed"
     """It depends on several calls that are not seen, each of which would have to keep the graph of what it is given."""
     OPEN = "open"
@@ -115,6 +115,8 @@ def judge(
         if len({on for on in _presumed(each) if on.row == conditions.OTHER.row}) > 1:
             return Silence.GUESSED
         condition = _condition(each, traces, paths, presumed, source)
+        if each.report.every_path and isinstance(condition, Decision):
+            return Silence.ONE_WAY
         if condition is not None and _hangs_on_what_is_open(each, condition, paths, unread):
             return Silence.OPEN
         if isinstance(condition, Decision) and _is_needed_each_time(each, condition, paths):

@@ -19,6 +19,7 @@ from gradpath.fixes import cut_fixes, edits, on_tensors, parts, requirement
 from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds
+from gradpath.support.fast_dataclasses import replace
 
 _UNUSED = (
     "RuntimeError: The differentiated Tensor at index {} appears to not have been used in the graph. "
@@ -32,9 +33,12 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         root = error.tensor
         if root is None or rebound_upstream(trace, source, root) is not None:
             continue
+        report = _report(trace, source, failure, error, root)
         if cuts.cause_of(trace, root).how == "plain" and not isinstance(trace.entry, ast.Module):
-            continue  # What a function is given, or finds on self, is presumed: another caller may give a graph.
-        yield _report(trace, source, failure, error, root)
+            if not _is_of_what_was_made_here(trace, root):
+                continue  # What a function is given, or finds on self, is presumed: another caller may give a graph.
+            report = replace(report, every_path=True)  # Its caller may see to it that a term with a graph is added.
+        yield report
     for failure, error in failures(trace, FaultKind.INPUT_NO_GRAD):
         wanted = error.tensor
         if wanted is None or rebound_upstream(trace, source, wanted) is not None:
@@ -47,6 +51,11 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         roots = () if error.call is None else error.call.roots
         if error.tensor is not None and not error.tensor.is_open and len(roots) == 1:
             yield _of_unused(trace, source, failure, error.tensor, roots[0])
+
+
+def _is_of_what_was_made_here(trace: Trace, root: Tensor) -> bool:
+    """True if the code that is judged made all that a tensor was computed from."""
+    return all(_made_here(trace, each) for each in (root, *root.ancestors()) if not each.maker)
 
 
 def _made_here(trace: Trace, tensor: Tensor) -> bool:

@@ -77,7 +77,7 @@ class Iteration(Object):
         return True
 
     def attribute(self, machine: Machine, name: str) -> Value:
-        if name == "__next__":
+        if name in ("__next__", "next"):  # Iterators had the second one in Python 2, those of loaders for longer.
             return NativeFunction("next", lambda m, a: self.advance(m))
         if name == "__iter__":
             return NativeFunction("iter", lambda m, a: self)

@@ -41,7 +41,7 @@ class Built:
         return [tensor for tensors in self.inputs.values() for tensor in tensors]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Mutated:
     """A tensor was written in place; `sources` are what was written, where it has no graph after that."""
 
@@ -60,7 +60,7 @@ class CutOff:
     site: Site
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BackwardRan:
     """The engine ran to its end; `executed` are the nodes in the order of their execution."""
 
@@ -186,7 +186,7 @@ class Mixed(_WithTensor):
     computed: tuple[Site, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Replaced:
     """`tensor.data = source`: the memory behind a tensor was replaced without a change of its version counter."""
 
@@ -292,7 +292,7 @@ class Bound:
         return getattr(self.value, "kind", None) is Kind.PARAMETER
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Stepped:
     """An optimizer stepped; `updated` are those of its `parameters` that it changed.
 
@@ -315,7 +315,7 @@ class Stepped:
         return bool(self.unseen) and {id(each) for each in self.unseen} <= {id(each) for each in cleared.tensors}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cleared:
     """Gradients of `tensors` were cleared; `owner` is the module or optimizer that was asked to, if one was.
 

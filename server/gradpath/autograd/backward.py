@@ -210,7 +210,7 @@ def _run(
         if needed is not None and not wanted and not _below(node, needed):
             continue
         _run_hooks(node, call)
-        there = node in sure and (not node.is_open or node in certain)
+        there = node in sure and (not node.is_open or node in certain) and not (node.divided and node.freed_by)
         graphs = _execute(autograd, node, call, flows.get(node, ()), there=there)
         executed.append(node)
         if there:

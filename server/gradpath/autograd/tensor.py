@@ -144,13 +144,15 @@ class Node:
     `onward` is the presumption under which gradients run on along them.
     `accumulates` is the leaf of an AccumulateGrad.
     `behaviour` is the entry of the op table for the operation, `parameters` names the parameter of each edge.
-    `hooks` run when a gradient arrives.
+    `hooks` run when a gradient arrives. Where a node is `divided`, each of several results may lead on to some of its
+    edges only: that another of them was back-propagated before proves nothing of what is below it.
     """
 
     __slots__ = (
         "accumulates",
         "behaviour",
         "custom",
+        "divided",
         "edges",
         "freed_by",
         "holds",
@@ -190,6 +192,7 @@ class Node:
         self.outputs: list[Tensor] = []
         self.custom: object | None = None
         self.hooks: tuple[Callable[[BackwardCall], None], ...] = ()
+        self.divided = False
         self.behaviour: Behaviour | None = None
         self.parameters: tuple[str, ...] = ()
 

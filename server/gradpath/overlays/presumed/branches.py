@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import cast
 
-from gradpath.autograd.provenance import OPEN, Presumption
+from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
@@ -85,13 +85,14 @@ def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor], onward: 
         return known.tensor
     callee = result.sources[0] if result.sources else None
     name = conditions.callee(result)
-    provenance = conditions.RESULT.of(name) if role_of(callee) == "model" else OPEN
-    made = machine.autograd.presumed(sources, provenance=provenance, onward=onward)
+    made = machine.autograd.presumed(sources, provenance=conditions.RESULT.of(name), onward=onward)
     assert made.node is not None
     made.origin = made.node.site = result.site
     made.label = result.label
     if role_of(callee) == "model":
         made.node.holds, made.node.saves = True, conditions.PARTS.of(name)
+    else:
+        made.node.divided = True
     machine.remembered[key] = wrap(made)
     if isinstance(callee, Unknown):
         _tie(machine, callee, made.node, sources, conditions.STATE.of(name), conditions.SAVES.of(name))

@@ -95,7 +95,9 @@ def _zip(machine: Machine, arguments: Arguments) -> Value:
     counts = [count for count in map(_counted, sources) if count is not None]
     hosts = [host for host, _ in pairs]
     endless = bool(pairs) and all(endless for _, endless in pairs)
-    return Iteration(zip(*hosts, strict=False), endless=endless, counted=min(counts, default=None), over=sources)
+    made = Iteration(zip(*hosts, strict=False), endless=endless, counted=min(counts, default=None), over=sources)
+    made.made = machine.site()
+    return made
 
 
 def _map(machine: Machine, arguments: Arguments) -> Value:

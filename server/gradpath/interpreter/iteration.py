@@ -33,7 +33,7 @@ class Iteration(Object):
     `endless` says that the number of its items is not known, or not bounded; `counted` (of a `range` after it),
     `lengths` and `numbers` say more about it. `returned` gets what the body of a generator returns; `frame` is its own.
     The host must not refer to this object: a generator without references ends at once. `over` is what it draws from;
-    `made` is where the program made a filter or an expression of it, `drained` where it took all that it yields.
+    `made` is where the program made it, `drained` where it took all that it yields.
     """
 
     __slots__ = (
@@ -87,14 +87,6 @@ class Iteration(Object):
             return NativeFunction("close", lambda m, a: self.close())
         return super().attribute(machine, name)
 
-    def drain(self, site: object) -> None:
-        """Note that the program takes all items, and with them those of what it draws from."""
-        if self.drained is None:
-            self.drained = site
-            for each in self.over:
-                if isinstance(each, Iteration):
-                    each.drain(site)
-
     def close(self) -> None:
         """Close a generator: its `with` blocks are left, its `finally` blocks run."""
         if isinstance(self.host, Generator):
@@ -135,6 +127,19 @@ def gone_through(value: Value) -> Value:
     return value if within is None else within()
 
 
+def use_up(machine: Machine, value: Value) -> None:
+    """Note that the program has taken all items of an iterator, and with them those of what it draws from."""
+    match value:
+        case Iteration(drained=None):
+            value.drained = machine.site()
+            if value.over or not value.endless:
+                value.host, value.endless = iter(()), False
+            for each in value.over:
+                use_up(machine, each)
+        case Unknown():
+            machine.library.use_up(machine, value)
+
+
 def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
     """The items of any value, and whether their number is unknown (then the iterator does not end by itself)."""
     value = gone_through(value)
@@ -142,7 +147,11 @@ def iterate(machine: Machine, value: Value) -> tuple[Iterator[Value], bool]:
         case Iteration():
             if getattr(value.host, "gi_running", False):
                 raise machine.error("ValueError", "generator already executing", value)
+            if value.drained is not None:
+                machine.library.is_used_up(machine, value)
             return value.host, value.endless
+        case Unknown() if machine.library.is_used_up(machine, value):
+            return iter(()), False
         case Container():
             items = list(value.iterate(machine) or ())
             machine.budget.spend(len(items) // COPIED)
@@ -232,13 +241,12 @@ def _drawn(machine: Machine, value: Value, limit: int) -> tuple[list[Value], boo
     value = gone_through(value)
     host, is_endless = iterate(machine, value)
     if is_endless:
-        limit = value.shown() if isinstance(value, Container) else SOME
+        limit = value.shown() if isinstance(value, Container) else max(SOME, known_items(value))
     items: list[Value] = []
     before = machine.budget.begin()
-    if isinstance(value, Iteration):
-        value.drain(machine.site())
     try:
         items.extend(itertools.islice(host, limit))
+        use_up(machine, value)
         return items, len(items) < limit and not is_endless
     except TOO_MUCH:
         if isinstance(value, Iteration):

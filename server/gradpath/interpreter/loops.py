@@ -10,7 +10,7 @@ from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.bounds import TOO_MUCH, Overworked, length_of
 from gradpath.interpreter.endings import BREAK, CONTINUE, Raised, Signal, Steps
 from gradpath.interpreter.expressions import evaluate, settled
-from gradpath.interpreter.iteration import Container, Iteration, gone_through, iterate, known_items
+from gradpath.interpreter.iteration import Container, Iteration, gone_through, iterate, known_items, use_up
 from gradpath.interpreter.late import Late, advance, counters_of
 from gradpath.interpreter.lengths import is_last
 from gradpath.interpreter.machine import Machine
@@ -87,7 +87,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     finally:
         share.end()
         del machine.frame.loops[depth - 1 :]
-    _drop(node.iter, iterable)
+    _finish(machine, node.iter, iterable, signal)
     if endless or cut_short:
         _forget_numbers(machine, before)
     if cut_short:
@@ -212,8 +212,14 @@ def _gives_late_items(machine: Machine, iterable: Value) -> bool:
     return frame is not None and any(loop.number in machine.late_loops for loop in frame.loops)
 
 
-def _drop(written: ast.expr, iterable: Value) -> None:
-    """Close a generator that only its loop refers to; exceptions are ignored then, as in Python."""
+def _finish(machine: Machine, written: ast.expr, iterable: Value, signal: Signal) -> None:
+    """Nothing is left in what a loop ran through to its end; a generator that only the loop refers to is closed.
+
+    Exceptions are ignored then, as in Python.
+    """
+    if signal in (None, CONTINUE):
+        machine.node = written
+        use_up(machine, iterable)
     if isinstance(iterable, Iteration) and isinstance(written, ast.Call):
         with suppress(Raised, AutogradError):
             iterable.close()
@@ -329,7 +335,7 @@ def _limit(iterable: Value, endless: bool, few: int) -> int:
     if isinstance(iterable, Iteration):
         if iterable.counted is not None and iterable.counted > COUNTED:
             return FEW
-        return LISTED // 4
+        return max(LISTED // 4, min(iterable.known, LISTED))
     return LISTED
 
 

@@ -211,12 +211,11 @@ def update(machine: Machine, target: Dict, arguments: Arguments) -> Value:
                 target.store(key, entry)
             target.open = target.open or value.open
             continue
-        pairs = sequence(machine, value)
-        if pairs is None:
+        pairs, more = (_pairs_of(machine, value), True) if isinstance(value, Unknown) else sample(machine, value)
+        if more:
             _blur(machine, target)
             target.open = True
-            pairs = _sampled(machine, value)
-        for pair in pairs or ():
+        for pair in pairs:
             if isinstance(pair, tuple) and len(pair) == 2:
                 target.store(pair[0], pair[1])
             else:
@@ -226,10 +225,8 @@ def update(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     return None
 
 
-def _sampled(machine: Machine, value: Value) -> list[Value]:
-    """Some of the pairs of an iterable, or of what a method of something unknown gives: `items()` and its like."""
-    if not isinstance(value, Unknown):
-        return sample(machine, value)[0]
+def _pairs_of(machine: Machine, value: Unknown) -> list[Value]:
+    """Some of the pairs that a method of something unknown gives: `items()` and its like."""
     if not isinstance(value.origin, Call):
         return []
     if value.origin.name != "items" and not value.origin.name.startswith("named_"):

@@ -29,12 +29,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """An optimizer was given a generator of parameters that had been gone through `before`, and got none of them.
+    """An optimizer, or an iteration, was given a generator of parameters that had been gone through `before`.
 
-    `made` is where the program made the generator. `known` is false where it is only presumed to be one.
+    It got none of them; `optimizer` is None for an iteration. `made` is where the program made the generator. `known`
+    is false where it is only presumed to be one.
     """
 
-    optimizer: object
+    optimizer: object | None
     made: Site
     before: Site
     site: Site

@@ -48,7 +48,7 @@ from gradpath.overlays.presumed import (
 from gradpath.overlays.presumed.annotated import annotated_parameter
 from gradpath.overlays.presumed.assumptions import Assumptions, assumed_call
 from gradpath.overlays.project_modules import ProjectModules
-from gradpath.overlays.torch import gradmode, tensor_methods
+from gradpath.overlays.torch import gradmode, tensor_methods, used_up
 from gradpath.overlays.torch.layers import ContainerInstance, layer_class
 from gradpath.overlays.torch.nn import ModuleInstance, note_overlooked
 from gradpath.overlays.torch.operations import call_operation, operation, tensors_in
@@ -163,6 +163,13 @@ class Overlays:
 
     def unknown_item(self, machine: Machine, unknown: Unknown, index: Value, ordinal: int | None = None) -> Value:
         return unknowns.unknown_item(machine, unknown, index, ordinal)
+
+    def use_up(self, machine: Machine, iterable: Unknown) -> None:
+        used_up.use_up(machine, iterable)
+
+    def is_used_up(self, machine: Machine, iterable: Value) -> bool:
+        """True if an iterable gives nothing any more; a generator of parameters is noted."""
+        return used_up.is_used_up(machine, iterable)
 
     def chosen(self, machine: Machine, items: Sequence[Value], index: Value) -> Value:
         """The item at an unknown index; `UNDEFINED` where nothing determines it."""

@@ -7,17 +7,17 @@ import re
 from collections.abc import Iterator
 
 from gradpath.autograd.aliases import memory_of
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.stories import lifted
+from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import statement_of, tests_of
 from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Loaded, Named, Taken
-from gradpath.interpreter.trace import CutOff, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import Bound, Built, CutOff, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.best_states import BestState, best_states
-from gradpath.source.index import holds
+from gradpath.source.index import holds, inside
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -43,6 +43,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     times = {id(event): time for time, event in enumerate(trace.events)}
     for found in _mixed(trace, times):
         yield _of_value(source, found)
+    for difference, used in _differences(trace):
+        yield _of_difference(source, difference, used)
+    for written, names in _by_two_names(trace):
+        yield _of_itself(source, written, *names)
 
 
 def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
@@ -184,18 +188,72 @@ def _mixed(trace: Trace, times: dict[int, int]) -> Iterator[_Used]:
                 yield from _aged(trace, times, parameter, (event.tensor, *values), event.site, times[id(event)])
 
 
+def _differences(trace: Trace) -> Iterator[tuple[Tensor, Site]]:
+    """Differences of a parameter from what shares its memory, without a graph, and the place that has used each."""
+    moved = {id(each.tensor) for each in trace.of(Replaced)}
+    found: dict[object, tuple[Tensor, Site]] = {}
+    for event in trace.events:
+        if not isinstance(event, (Built, Mutated)):
+            continue
+        given = event.operands if isinstance(event, Built) else event.sources
+        for each in (one for source in given for one in _here(source, event.site)):
+            sides = [memory_of(maker) for maker in each.maker]
+            zero = len(sides) == 2 and sides[0] is sides[1] and sides[0].is_parameter and sides[0].operation != UNSEEN
+            if zero and each.node is None and short_operation(each.operation) == "sub" and id(sides[0]) not in moved:
+                found.setdefault(getattr(each.origin, "node", None), (each, event.site))
+    yield from found.values()
+
+
+def _by_two_names(trace: Trace) -> Iterator[tuple[Mutated, tuple[str, str]]]:
+    """Writes of nothing but what a parameter holds into it, by two variables that are both this parameter.
+
+    `for t, p in zip(target.parameters(), net.parameters())`, where the target is the network itself.
+    """
+    bound: dict[str, Bound] = {}
+    seen: set[ast.AST] = set()
+    for event in trace.events:
+        if isinstance(event, Bound):
+            bound[event.name] = event
+        elif (
+            isinstance(event, Mutated)
+            and event.site.node not in seen
+            and event.sources
+            and memory_of(event.tensor).is_parameter
+        ):
+            own = memory_of(event.tensor)
+            names = {each.id: bound.get(each.id) for each in inside(event.site.node, ast.Name)}
+            own_names = [name for name, at in names.items() if at is not None and _is_bound_to(at, own, event.site)]
+            mixed = {memory_of(each) for source in event.sources for each in values_of(source, event.site)}
+            if own.is_parameter and len(own_names) > 1 and [each for each in mixed if each.is_parameter] == [own]:
+                seen.add(event.site.node)
+                yield event, (own_names[0], own_names[1])
+
+
+def _is_bound_to(bound: Bound, parameter: Tensor, site: Site) -> bool:
+    return bound.tensor is parameter and bound.site.caller is site.caller and bound.site.loops == site.loops
+
+
 def values_of(tensor: Tensor, site: Site) -> Iterator[Tensor]:
     """The tensors whose values a tensor is computed from at a place, back to aliases and to what was there before."""
+    return (each for each in _here(tensor, site) if _is_value(each, site))
+
+
+def _here(tensor: Tensor, site: Site) -> Iterator[Tensor]:
+    """A tensor, and all that it is computed from at a place, back to such values."""
     todo, seen = [tensor], {id(tensor)}
     while todo:
         each = todo.pop()
-        here = isinstance(each.origin, Site) and each.origin.loops == site.loops and each.origin.caller is site.caller
-        if each.is_parameter or memory_of(each) is not each or not each.maker or not here:
-            yield each
-            continue
-        fresh = [maker for maker in each.maker if id(maker) not in seen]
+        yield each
+        fresh = [] if _is_value(each, site) else [maker for maker in each.maker if id(maker) not in seen]
         seen.update(map(id, fresh))
         todo += fresh
+
+
+def _is_value(tensor: Tensor, site: Site) -> bool:
+    """True if a tensor is a parameter or an alias, or was there before a place was come to."""
+    origin = tensor.origin
+    here = isinstance(origin, Site) and origin.loops == site.loops and origin.caller is site.caller
+    return tensor.is_parameter or memory_of(tensor) is not tensor or not tensor.maker or not here
 
 
 def _aged(
@@ -243,6 +301,30 @@ def _of_value(source: Source, found: _Used) -> Report:
         ),
         help=f"keep a copy: `{text}.clone()`",
         fixes=source.proposed(_copied(source, found.made)),
+    )
+
+
+def _of_difference(source: Source, difference: Tensor, used: Site) -> Report:
+    """The report of a distance that is zero."""
+    assert isinstance(difference.origin, Site)
+    text = source.short(difference.origin, limit=30)
+    return Report(
+        difference.origin,
+        f"`{text}` is zero on every run: both are one parameter",
+        (Step(difference.origin, "compares a parameter with itself"), Step(used, "makes no difference by it")),
+        help="compare with a copy that was kept before: `p.detach().clone()`",
+    )
+
+
+def _of_itself(source: Source, written: Mutated, one: str, other: str) -> Report:
+    """The report of a network that is mixed with itself, where it is handed over twice, or gone through twice."""
+    caller = written.site.caller
+    at = written.site if caller is None or not isinstance(caller.node, ast.Call) else caller
+    return Report(
+        at,
+        f"`{source.short(at, limit=40)}` mixes a network with itself",
+        (Step(written.site, f"`{one}` and `{other}` are one parameter: it stays as it is"),),
+        help="go through the parameters of the network that is to follow, and of the one that it follows",
     )
 
 

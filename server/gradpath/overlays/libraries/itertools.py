@@ -47,7 +47,7 @@ def _chain_all(machine: Machine, arguments: Arguments) -> Value:
 def _cycle(machine: Machine, arguments: Arguments) -> Value:
     source = arguments.get(0, "iterable", ())
     host, endless = iterate(machine, source)
-    return Iteration(host if endless else metered(machine, itertools.cycle(host)), endless=True, over=[source])
+    return Iteration(host if endless else metered(machine, itertools.cycle(host)), endless=True)
 
 
 def _count(machine: Machine, arguments: Arguments) -> Value:

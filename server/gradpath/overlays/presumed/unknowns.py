@@ -253,6 +253,9 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int 
         uses.note_iteration(machine, unknown)
     if index is None and (name := unseen_mappings.name_at(machine, unknown, ordinal)) is not None:
         return name
+    kept = _kept_in_state(machine, unknown, index)
+    if kept is not None:
+        return kept
     index = unseen_mappings.name_of_entry(machine, unknown, index)
     key = _key_of_item(machine, unknown, index, ordinal)
     known = machine.unknowns.get(key) if key is not None and key[0] == _PARAMETER else None
@@ -269,6 +272,19 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int 
             made.kind, made.provenance = row.kind, row.provenance(conditions.name_of(named), unknown)
         weights.note_part(machine, unknown, made, index)
     return made
+
+
+def _kept_in_state(machine: Machine, state: Unknown, name: Value) -> TensorValue | None:
+    """The entry of the state of an unseen model for the name that `named_parameters()` has just given a parameter."""
+    owner = state_dicts.owner_of(machine, state)
+    if owner is None or not isinstance(name, Unknown) or not isinstance(name.origin, Item) or name.origin.key != 0:
+        return None
+    pair = name.origin.of
+    ordinal = machine.remembered.get((ORDINAL, pair.number)) if isinstance(pair, Unknown) else None
+    known = machine.unknowns.get((_PARAMETER, owner.number, ordinal))
+    if known is None or known.kind is not Kind.PARAMETER:
+        return None
+    return state_dicts.entry(machine, presume_tensor(machine, known).tensor)
 
 
 _PARAMETER = "parameter of a model"

@@ -28,13 +28,13 @@ def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) 
             unseen = machine.call(machine.attribute(part, "parameters"), Arguments())
             found.append(machine.library.unknown_item(machine, unseen, None) if isinstance(unseen, Unknown) else unseen)
     machine.remembered[DRAWN] = machine.unknown_count
-    return Drawn(found, open=module.has_unknown_parts, site=machine.site())
+    return Drawn(machine, module, found, open=module.has_unknown_parts)
 
 
 def _named_parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     note_overlooked(machine, module)
     found = _prefixed(arguments, module.parameters(recurse=_recurses(arguments, 1)))
-    return List(found, open=module.has_unknown_parts)
+    return Drawn(machine, module, found, open=module.has_unknown_parts)
 
 
 def _buffers(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:

@@ -25,16 +25,16 @@ def state_dict(machine: Machine, module: ModuleInstance, arguments: Arguments) -
     result = Dict(open=module.has_unknown_parts)
     for name, value in [*module.parameters(), *module.named_buffers()]:
         if isinstance(value, TensorValue):
-            alias = machine.autograd.alias(value.tensor, "state_dict", shares_version=True)
-            alias.cut = None
-            result.store(name, alias.handle or _wrapped(alias))
+            result.store(name, entry(machine, value.tensor))
     machine.emit(Taken(module, machine.site()))
     return result
 
 
-def _wrapped(tensor: Tensor) -> TensorValue:
-    made = TensorValue(tensor)
-    tensor.handle = made
+def entry(machine: Machine, tensor: Tensor) -> TensorValue:
+    """The entry of a state that is the memory of a parameter or a buffer."""
+    alias = machine.autograd.alias(tensor, "state_dict", shares_version=True)
+    alias.cut = None
+    alias.handle = made = TensorValue(alias)
     return made
 
 
@@ -79,6 +79,12 @@ def note_loaded(machine: Machine, receiver: Unknown, arguments: Arguments, tenso
     taken = machine.remembered.get((_TAKEN, loaded.number)) if isinstance(loaded, Unknown) else None
     if isinstance(taken, Taken) and taken.owner is receiver:
         machine.emit(Loaded(receiver, tensors, taken, machine.site()))
+
+
+def owner_of(machine: Machine, state: Unknown) -> Unknown | None:
+    """The model that is not seen whose state a value is."""
+    taken = machine.remembered.get((_TAKEN, state.number))
+    return taken.owner if isinstance(taken, Taken) and isinstance(taken.owner, Unknown) else None
 
 
 def note_changed(machine: Machine, *values: Value) -> None:

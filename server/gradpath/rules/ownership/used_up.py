@@ -1,4 +1,4 @@
-"""Optimizers that are given a generator of parameters of which nothing is left."""
+"""Optimizers and loops that are given a generator of parameters of which nothing is left."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from gradpath.repairs import Repair, Way
 
 
 def used_up(trace: Trace, source: Source) -> Iterator[Report]:
-    """The generators that an optimizer is given after somebody else has gone through them, if it steps."""
-    stepping = {id(each.optimizer) for each in trace.of(Stepped)}
-    found = {each.made.node: each for each in reversed(trace.of(Drained)) if id(each.optimizer) in stepping}
-    for each in found.values():
+    """The generators that a loop, or an optimizer that steps, is given after somebody else has gone through them."""
+    effective = {id(None), *(id(each.optimizer) for each in trace.of(Stepped))}
+    refused = {each.site.node for each in trace.failures()}
+    all_found = [each for each in trace.of(Drained) if id(each.optimizer) in effective or each.site.node in refused]
+    first = {each.site.node: each for each in reversed(all_found)}  # What several end in one place is one story.
+    for each in {each.made.node: each for each in first.values()}.values():
         yield _report(trace, source, each)
 
 
@@ -30,13 +32,18 @@ def is_used_up(trace: Trace, report: Report) -> bool:
 def _report(trace: Trace, source: Source, found: Drained) -> Report:
     made, taker = source.short(found.made, limit=30), source.short(found.site, limit=30)
     presumed = "" if found.known else ", if it is a generator"
+    if found.optimizer is None:
+        headline, end = f"`{taker}` goes through nothing: `{made}`", "finds nothing left in it"
+    else:
+        headline = f"`{taker}` gets no parameters from `{made}`: it"
+        end = "finds nothing left in it, and trains none of them"
     return Report(
         found.made,
-        f"`{taker}` gets no parameters from `{made}`: it is used up{presumed}",
+        f"{headline} is used up{presumed}",
         (
             Step(found.made, "yields its parameters once"),
             Step(found.before, "goes through it"),
-            Step(found.site, "finds nothing left in it, and trains none of them"),
+            Step(found.site, end),
         ),
         help="keep a list of the parameters: it can be gone through again",
         fixes=source.proposed(_listed(trace, source, found)),

@@ -26,7 +26,8 @@ FEW = 3
 STEADY = 2
 """Iterations of such a loop if a third would repeat the second, or if an outer loop enters it again.
 
-The second then represents all later ones. If a loop that is entered again repeats what it did, one is enough.
+The second then represents all later ones. If a loop that is entered again repeats what it did, and leaves no graph, one
+is enough.
 """
 
 COUNTED = 6
@@ -178,16 +179,19 @@ class _Watch:
             self._begun = self._machine.trace.steps
         if self._last is None:
             return most if done == STEADY and not (self._is_steady() and self._spends_all()) else STEADY
-        return 1 if done == 1 and self._last == self.round() else STEADY
+        repeats = done == 1 and self._last == self.round()
+        return 1 if repeats and not self._holds_graphs() else STEADY
 
     def _spends_all(self) -> bool:
-        """True if no variable of the body holds a graph that was built after the last backward."""
+        """True if no variable of the body holds a graph that was built after its last backward, or it has none."""
+        return self._machine.spent_before == self._spent_before or not self._holds_graphs()
+
+    def _holds_graphs(self) -> bool:
+        """True if a variable of the body holds a graph that was built after the last backward."""
         machine, since = self._machine, self._machine.spent_before
-        if since == self._spent_before:
-            return True
         variables = list(machine.frame.scope.variables.values())
         inside = [part for each in variables if isinstance(each, Instance) for part in each.parts()]
-        return not any(machine.library.holds_graph(each, since=since) for each in (*variables, *inside))
+        return any(machine.library.holds_graph(each, since=since) for each in (*variables, *inside))
 
     def round(self) -> Round:
         """A summary of the iterations so far."""

@@ -17,6 +17,9 @@ _COPIES = frozenset({"detach", "clone", "contiguous", "alias", "tensor", "as_ten
 _ADDITIONS = frozenset({"add", "radd", "stack"})
 """Operations that change nothing of what is given to them alone."""
 
+_NOTHING = ("", "0", "0.0")
+"""What may be added to a value that stays as it is, as far as it is written there."""
+
 
 _FILLED = frozenset({"arange", "eye", "linspace", "ones", "ones_like", "zeros", "zeros_like"})
 """Functions that make tensors of numbers that are known beforehand."""
@@ -116,19 +119,22 @@ class ValueNumbers:
 
     def _computed(self, operation: str, operands: Sequence[int], at: object = None) -> int:
         name = (short_operation(operation) if operation != PRESUMED else _called(at)).rstrip("_")
-        if len(operands) == 1 and (name in _COPIES or name in _ADDITIONS):
+        options = self._options(at)
+        if len(operands) == 1 and (name in _COPIES or (name in _ADDITIONS and options in _NOTHING)):
             return operands[0]
         turn = 0
         if is_drawn(name) and not (self._lasting and operands and not name.endswith("_like")):
             self._made[name] += 1
             turn = self._made[name]
-        return hash((name, *operands, turn, self._options(at)))
+        return hash((name, *operands, turn, options))
 
     def _options(self, at: object) -> str:
         """What an operation is told besides its operands: an index, or the constants among the arguments."""
         match at.node if isinstance(at, Site) else None:
             case ast.Subscript(slice=index):
                 return self._text(index)
+            case ast.BinOp(left=left, right=right):
+                return " ".join(self._text(each) for each in (left, right) if isinstance(each, ast.Constant))
             case ast.Call(args=args, keywords=keywords):
                 given = (*args, *(each.value for each in keywords if each.arg not in _OF_GRAPHS))
                 return " ".join(self._text(each) for each in given if isinstance(each, ast.Constant | ast.UnaryOp))

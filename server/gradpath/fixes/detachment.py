@@ -240,6 +240,19 @@ def detached_for(trace: Trace, source: Source, tensor: Tensor, site: Site, kept:
             yield from rewritten(trace, source, frame, ".detach()", Way.DETACH_ON, read)
     if tensor.node is not None:
         yield from _where_kept(Crossing(trace, source, ((tensor.node, tensor.node),), site, kept))
+    near = next((each for each in kept if tensor in each.form.tensors and not each.text.isidentifier()), None)
+    if near is not None:
+        yield from _detached_before(trace, source, near, site)
+
+
+def _detached_before(trace: Trace, source: Source, kept: Kept, site: Site) -> Iterator[Fix]:
+    """`model.features = model.features.detach()` before the statement in the same body that leads to `site`."""
+    near = next((each for each in site.frames() if each.caller is kept.caller), site)
+    statement, document = statement_of(trace, near.node), source.document(near)
+    lines = rebinding([(kept.text, kept.form)], edits.indent_unit(document))
+    edit = edits.insert_before(document, statement, *lines) if statement is not None and lines else None
+    if statement is not None and edit is not None:
+        yield _fix(Way.DETACH_BEFORE, [kept.text], [statement.lineno], lines[-1].strip(), [edit])
 
 
 def rewritten(

@@ -48,7 +48,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             yield from _smooth(trace, source, cause, compared)
         case "not differentiable", _:
             yield from expected(trace, source, cause)
-        case (("torch.tensor" | "Variable" | "item" | "float" | "numpy"), _):
+        case (("torch.tensor" | "Variable" | "parameter" | "item" | "float" | "numpy"), _):
             yield from on_tensors(trace, source, cause)
         case "late", _:
             yield from required_earlier(trace, source, site)

@@ -23,7 +23,7 @@ from gradpath.source.document import Document
 from gradpath.source.index import holds
 from gradpath.source.nodes import last_name
 
-MAKERS = frozenset({"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "Variable", "float"})
+MAKERS = frozenset({"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "Variable", "Parameter", "float"})
 """Functions that make of their argument what has no graph."""
 
 _OPTIONS = frozenset({"dtype", "device", "requires_grad"})

@@ -89,6 +89,8 @@ def _denied(trace: Trace, report: Report) -> bool:
     """True if a path shows an optimizer that holds, or may hold, what came to be at the place of a report."""
     if any(group.site.node is report.at.node for group in forgotten(trace)) or is_used_up(trace, report):
         return False
+    if not trace.of(Given) and any(place_of(trace, each).node is report.at.node for each in trace.of(Overlooked)):
+        return False  # An optimizer that is not seen is presumed to be given `parameters()`.
     if _holds_any(trace):
         return True
     held = _held(trace)

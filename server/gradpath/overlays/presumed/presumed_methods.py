@@ -177,6 +177,7 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
                     _presuming(machine, condition, lambda: machine.call(closure, Arguments()))
         updated = weights.write(machine, weights.owned(machine, receiver))
         seen = weights.of_seen(machine, receiver)
+        weights.note_left_out(machine, seen)
         updated += weights.write(machine, seen, receiver)
         updated += weights.shared_out(machine, receiver)
         unseen = (*weights.meant_for(machine, receiver), *seen)

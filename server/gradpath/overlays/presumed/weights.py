@@ -22,7 +22,7 @@ from gradpath.overlays.presumed import conditions, owners, uses
 from gradpath.overlays.presumed.model_parts import line, models_of_parameter, root_of
 from gradpath.overlays.presumed.roles import part_of_optimizer, role_of
 from gradpath.overlays.presumed.successors import predecessor
-from gradpath.overlays.torch.nn import ModuleInstance, has_optimizer, tensors_of
+from gradpath.overlays.torch.nn import ModuleInstance, has_optimizer, note_overlooked, tensors_of
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.fast_dataclasses import dataclass, field, replace
 
@@ -330,10 +330,13 @@ def of_seen(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     name = optimizer.name or optimizer.label
     if not isinstance(optimizer.origin, (Attribute, Parameter)) and not part_of_optimizer(name):
         return []  # An engine may be made of a model and its optimizer, and clear what it has used.
-    trained = [(called, held) for called, module in _modules(machine) if (held := _trained(module))]
+    modules = list(_modules(machine))
+    trained = [(called, held) for called, module in modules if (held := _trained(module))]
     found = owners.owned(name, trained)
     several = {tuple(map(id, each)) for each in found}
-    return found[0] if len(several) == 1 and (part_of_optimizer(name) or not _known(machine).models) else []
+    parts = {part.number for _, module in modules for part in module.unknown_parts() if isinstance(part, Unknown)}
+    alone = parts.issuperset(root_of(model).number for model in _known(machine).models.values())
+    return found[0] if len(several) == 1 and (alone or part_of_optimizer(name)) else []
 
 
 def _modules(machine: Machine) -> Iterator[tuple[str, ModuleInstance]]:
@@ -353,6 +356,14 @@ def _modules(machine: Machine) -> Iterator[tuple[str, ModuleInstance]]:
                 attributes = list(value.attributes.items())
                 yield from ((part, held) for part, held in attributes if isinstance(held, ModuleInstance))
         frame = frame.parent
+
+
+def note_left_out(machine: Machine, held: Sequence[Tensor]) -> None:
+    """Tell the trace what `parameters()` leaves out of the modules whose parameters an unknown optimizer has."""
+    known = set(map(id, held))
+    for _, module in _modules(machine) if known else ():
+        if not known.isdisjoint(map(id, _trained(module))):
+            note_overlooked(machine, module)
 
 
 def _trained(module: ModuleInstance) -> list[Tensor]:

@@ -1,9 +1,9 @@
-"""Modules that a class keeps in plain containers, or makes in its `forward`, where it is not seen to be trained."""
+"""Modules that a class keeps in plain containers, or makes in its `forward`, where no optimizer of it is seen."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.parameters import ways_of
@@ -20,12 +20,14 @@ _COLLECTING = regex(r"parameters\(|register_|add_module|setattr|ModuleList\(self
 
 
 def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
-    """The modules that a `forward` without a caller computes with, and that `parameters()` leaves out.
+    """The modules that a `forward` without a caller computes with, or a loss, and that `parameters()` leaves out.
 
-    A file that runs a backward may not make an object of the class, unless as a part of another. No file may use the
-    attribute from outside, and the class may not handle its modules itself.
+    The optimizer is not seen. No code outside of the class may use the attribute, and the class may not handle its
+    modules itself. A file that runs a backward beside such a `forward` may not make an object of the class, unless as
+    a part of another: what it trains is judged there.
     """
-    if not _is_alone(trace) or trace.among(Given, Stepped):
+    steps = trace.of(Stepped)
+    if trace.of(Given) or not (_is_stepped_unseen(trace, steps) if steps else _is_alone(trace)):
         return
     used = {id(tensor) for event in trace.of(Built) for tensor in event.operands}
     for event in trace.of(Overlooked):
@@ -40,7 +42,7 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
             continue
         document = source.document(event.site)
         own = document.slice(document.range_of(owner))
-        trains = "backward" in document.text
+        trains = not steps and "backward" in document.text
         tree = source.tree(event.site.path)
         if not _COLLECTING.search(own) and not _is_used_outside(tree, owner, place.attr, trains):
             yield event
@@ -73,6 +75,11 @@ def _registers(trace: Trace, source: Source, site: Site) -> bool:
     """True if the class around a place registers parameters or modules by itself, or exposes them."""
     owner, document = class_of(trace, site.node), source.document(site)
     return owner is not None and _COLLECTING.search(document.slice(document.range_of(owner))) is not None
+
+
+def _is_stepped_unseen(trace: Trace, steps: Sequence[Stepped]) -> bool:
+    """True if a function without a caller trains with optimizers that it was given."""
+    return isinstance(trace.entry, ast.FunctionDef) and is_whole(trace) and not any(step.known for step in steps)
 
 
 def _is_alone(trace: Trace) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 
 from gradpath.analysis.inplace_writes import (
     PARTING,
@@ -316,28 +316,41 @@ def _leaders(tree: ast.Module) -> Iterator[Entry]:
             statements[statement] = mentions(statement)
     called = frozenset[str]().union(*(spoken.called for spoken in statements.values()))
     definitions = {each.name: each for each in statements if isinstance(each, (*_FUNCTIONS, ast.ClassDef))}
-    training = {name for owner, spoken in classes.items() for name in _training_methods(owner, spoken)}
     told = {name for name, node in definitions.items() if statements[node].tells}
+    helpers = {name: statements[node].names for name, node in definitions.items() if isinstance(node, _FUNCTIONS)}
+    trains = _reaching(helpers, told & helpers.keys())
+    training = {name for owner, spoken in classes.items() for name in _training_methods(owner, spoken, trains)}
     given = {name for name, node in definitions.items() if statements[node].methods & training} - told
     for name in _leading({name: statements[node].names for name, node in definitions.items()}, told, given):
         node = definitions[name]
         if isinstance(node, _FUNCTIONS) and name not in called:
             yield Entry(node, None)
     for owner, spoken in classes.items():
-        if owner.name not in called and (statements[owner].tells or statements[owner].methods & training):
+        whole = statements[owner]
+        if owner.name not in called and (whole.tells or whole.methods & training or whole.names & trains):
             methods = {each.name: each for each in owner.body if isinstance(each, _FUNCTIONS)}
             told = {name for name, each in methods.items() if spoken[each].tells}
-            given = {name for name, each in methods.items() if (spoken[each].methods - spoken[each].own) & training}
+            given = {name for name, each in methods.items() if _trains_by_others(spoken[each], training, trains)}
             for name in _leading({name: spoken[each].own for name, each in methods.items()}, told, given - told):
-                if name not in statements[owner].own and name != "__init__":
+                if name not in whole.own and name != "__init__":
                     yield Entry(methods[name], owner.name)
 
 
-def _training_methods(owner: ast.ClassDef, spoken: Mapping[ast.AST, Mentions]) -> Iterator[str]:
-    """The methods of a class that train, but for names that modules and optimizers have; `train` of what is neither."""
+def _trains_by_others(spoken: Mentions, methods: Collection[str], functions: Collection[str]) -> bool:
+    """True if a method trains by methods of other objects, or by functions of the file."""
+    return not (spoken.methods - spoken.own).isdisjoint(methods) or not spoken.names.isdisjoint(functions)
+
+
+def _training_methods(owner: ast.ClassDef, spoken: Mapping[ast.AST, Mentions], trains: Set[str]) -> Iterator[str]:
+    """The methods of a class that train, or call a function that `trains`; `train` alone is one of what is no module.
+
+    The names that modules and optimizers have for their methods say nothing.
+    """
     common = _COMMON | {"train"} if owner.bases else _COMMON
     for each in owner.body:
-        if isinstance(each, _FUNCTIONS) and spoken[each].tells and each.name not in common:
+        if not isinstance(each, _FUNCTIONS) or each.name in common:
+            continue
+        if spoken[each].tells or spoken[each].names & trains:
             yield each.name
 
 
@@ -349,13 +362,18 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 def _leading(uses: Mapping[str, frozenset[str]], told: set[str], given: Collection[str] = ()) -> list[str]:
     """The definitions that use, directly or through others, one of `told` other than themselves, or are `given` one."""
-    leading = {*told, *given}
-    more = True
+    leading = _reaching(uses, {*told, *given})
+    return [name for name, used in uses.items() if (used & leading) - {name} or name in given]
+
+
+def _reaching(uses: Mapping[str, frozenset[str]], told: Set[str]) -> set[str]:
+    """The definitions that are `told` something, and those that use one of them, maybe through others."""
+    leading, more = set(told), True
     while more:
         found = {name for name, used in uses.items() if (used & leading) - {name}}
         more = not found <= leading
         leading |= found
-    return [name for name, used in uses.items() if (used & leading) - {name} or name in given]
+    return leading
 
 
 def _defined(tree: ast.Module) -> Mapping[str, Sequence[Definition]]:

@@ -121,8 +121,18 @@ def _holds_any(trace: Trace) -> bool:
 
 
 def _held(trace: Trace) -> set[int]:
-    """The parameters that some optimizer holds, or that the program moves by itself."""
-    held = {id(tensor) for given in trace.of(Given) for tensor in given.parameters}
+    """The parameters that some optimizer holds, or that the program moves by itself.
+
+    An optimizer that never steps counts for nothing where the same call made another one, which does: its successor.
+    """
+    stepping = {id(step.optimizer) for step in trace.of(Stepped)}
+    succeeded = {given.site.node for given in trace.of(Given) if id(given.optimizer) in stepping}
+    held = {
+        id(tensor)
+        for given in trace.of(Given)
+        if id(given.optimizer) in stepping or given.site.node not in succeeded
+        for tensor in given.parameters
+    }
     for step in trace.of(Stepped):
         held.update(map(id, (*step.parameters, *step.updated)))
     for event in trace.among(Mutated, Replaced):

@@ -28,6 +28,7 @@ from gradpath.interpreter.values import (
 )
 from gradpath.overlays.presumed import (
     branches,
+    chosen_classes,
     conditions,
     effects,
     frozen,
@@ -360,6 +361,9 @@ def _in_hands(unknown: Unknown, arguments: Arguments) -> tuple[object, ...] | No
 
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
     """The result of calling something unknown."""
+    optimizer = chosen_classes.optimizer_class(unknown)
+    if optimizer is not None:
+        return machine.call(optimizer, arguments)
     hooked = unknown.name != "forward"
     if unknown.name == "forward" and unknown.owner is not None and role_of(unknown.owner) == "model":
         unknown = unknown.owner  # All that calling the model itself adds is its hooks.

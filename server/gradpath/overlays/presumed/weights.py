@@ -334,7 +334,7 @@ def of_seen(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     trained = [(called, held) for called, module in modules if (held := _trained(module))]
     found = owners.owned(name, trained)
     several = {tuple(map(id, each)) for each in found}
-    parts = {part.number for _, module in modules for part in module.unknown_parts() if isinstance(part, Unknown)}
+    parts = {part.number for _, module in modules for part in module.unknown_parts()}
     alone = parts.issuperset(root_of(model).number for model in _known(machine).models.values())
     return found[0] if len(several) == 1 and (alone or part_of_optimizer(name)) else []
 

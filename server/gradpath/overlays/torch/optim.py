@@ -305,8 +305,9 @@ _METHODS: dict[str, Method] = {
 }
 
 _OPTIMIZER = OptimizerClass("Optimizer")
-_BUILT_IN = {name: OptimizerClass(name, [_OPTIMIZER]) for name in CLASSES}
-_LBFGS = _BUILT_IN["LBFGS"]
+TORCH_OPTIM = {name: OptimizerClass(name, [_OPTIMIZER]) for name in CLASSES}
+"""The optimizers of `torch.optim`, by name."""
+_LBFGS = TORCH_OPTIM["LBFGS"]
 
 
 def gradients_of(machine: Machine, parameters: Value) -> list[Tensor]:
@@ -358,9 +359,9 @@ def _parameters_to_vector(machine: Machine, arguments: Arguments) -> Value:
 NAMES: Names = {
     "torch.optim.Optimizer": _OPTIMIZER,
     "torch.optim.optimizer.Optimizer": _OPTIMIZER,
-    **{f"torch.optim.{name}": cls for name, cls in _BUILT_IN.items()},
-    **{f"torch.optim.{name.lower()}.{name}": cls for name, cls in _BUILT_IN.items() if name != "SparseAdam"},
-    "torch.optim.sparse_adam.SparseAdam": _BUILT_IN["SparseAdam"],
+    **{f"torch.optim.{name}": cls for name, cls in TORCH_OPTIM.items()},
+    **{f"torch.optim.{name.lower()}.{name}": cls for name, cls in TORCH_OPTIM.items() if name != "SparseAdam"},
+    "torch.optim.sparse_adam.SparseAdam": TORCH_OPTIM["SparseAdam"],
     "torch.nn.utils.clip_grad_norm_": clip,
     "torch.nn.utils.clip_grad_value_": clip,
     "torch.nn.utils.clip_grad.clip_grad_norm_": clip,

@@ -27,6 +27,9 @@ class Presumption:
 SHOWN = "shown"
 """The row of a presumption that a backward bears out: what it says fails only where the callee has its own graph."""
 
+LOADED = "loader"
+"""The row of a presumption about what a loader gives: data, whoever hands the loader over."""
+
 
 @lru_cache(256)
 def shown(presumption: Presumption) -> Presumption:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
-from gradpath.autograd.provenance import Presumption
+from gradpath.autograd.provenance import LOADED, Presumption
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.findings import cuts
@@ -54,8 +54,14 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _is_of_what_was_made_here(trace: Trace, root: Tensor) -> bool:
-    """True if the code that is judged made all that a tensor was computed from."""
-    return all(_made_here(trace, each) for each in (root, *root.ancestors()) if not each.maker)
+    """True if the code that is judged made all that a tensor was computed from, or took it from a loader."""
+    first = [each for each in (root, *root.ancestors()) if not each.maker]
+    return all(each.operation or _is_loaded(each) for each in first) and all(_made_here(trace, each) for each in first)
+
+
+def _is_loaded(tensor: Tensor) -> bool:
+    """True if a tensor is what a loader gives; of others that are not seen a caller may know more."""
+    return not isinstance(tensor.provenance, Presumption) or tensor.provenance.row == LOADED
 
 
 def _made_here(trace: Trace, tensor: Tensor) -> bool:

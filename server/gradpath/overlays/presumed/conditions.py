@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
-from gradpath.autograd.provenance import Presumption
+from gradpath.autograd.provenance import LOADED, Presumption
 from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import Unknown, Value
@@ -54,7 +54,7 @@ LOSS = Condition("loss", "{name} keeps the graph of what it is given", "{name} k
 ENGINE = Condition("engine", "{name} calls `backward()` of the loss", "{name} runs it", 2)
 PARAMETER = Condition("parameter", "the parameters of {name} require grad", "{name} is not frozen", 2)
 DATA = Condition("data", "{name} has no graph", "{name} has no graph", 2)
-LOADER = Condition("loader", "{name} gives data without a graph", "{name} gives data", 2)
+LOADER = Condition(LOADED, "{name} gives data without a graph", "{name} gives data", 2)
 SAMPLES = Condition("samples", "{name} is given more than one sample", "{name} gets several samples", 2)
 BATCH = Condition("batch", "{name} gives more than one sample at a time", "{name} gives batches", 2)
 SIZE = Condition("size", "{name} is more than 1", "{name} is more than 1", 2)

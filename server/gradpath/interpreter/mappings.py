@@ -87,7 +87,7 @@ class Dict(Container):
             and all(isinstance(k, CONSTANTS) for k, _ in self.entries.values())
         ):
             raise machine.error("KeyError", key if isinstance(key, str) else shown(key), self)
-        if not self.open and (len(self.entries) == 1 or self._is_all_without_graph(machine)):
+        if not self.open and (len(self.entries) == 1 or self._is_all_without_graph(machine) or self.is_live(machine)):
             return self.parts()[-1]  # Any other key would raise.
         chosen = machine.library.chosen(machine, self.parts(), key)
         if chosen is not UNDEFINED:
@@ -100,6 +100,10 @@ class Dict(Container):
         parts = self.parts()
         may_be_filled = any(isinstance(each, Container) for each in parts)
         return bool(parts) and not may_be_filled and all(map(machine.library.lacks_graph, parts))
+
+    def is_live(self, machine: Machine) -> bool:
+        """True if each entry is a tensor on a graph: the newest stands for any of them."""
+        return bool(self.entries) and all(map(machine.library.is_live, self.parts()))
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
         before = self.look_up(key)
@@ -162,6 +166,8 @@ def _get(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     if found is not UNDEFINED:
         return found
     default = arguments.get(1, "default", None)
+    if not target.open and isinstance(default, Object) and target.is_live(machine):
+        return target.parts()[-1] if machine.decide(target.contains(machine, key), machine.node) else default
     if target.open or not (isinstance(key, CONSTANTS) or _is_told_apart(target, key)):
         unknown = machine.unknown("item of a dict", ("item", id(target), identity(key)), (target,))
         if isinstance(unknown, Unknown) and isinstance(default, CONSTANTS):

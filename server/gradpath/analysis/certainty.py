@@ -408,6 +408,9 @@ def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnost
     if condition is not None:
         level = Level.WARNING
         headline = _conditional(headline, condition)
+    elif any(failure.hidden for failure in _same(found, found.trace)):
+        level = Level.WARNING
+        headline = _conditional(headline, "which a handler of exceptions hides")
     labels = tuple(_label(step, report, source) for step in report.steps)
     advice = report.advice() if source.proposes else ()
     return Diagnostic(

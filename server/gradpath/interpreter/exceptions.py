@@ -8,11 +8,12 @@ from functools import partial
 
 from gradpath.interpreter.doubt import CAUSE, is_certain_raise
 from gradpath.interpreter.endings import Raised, Signal, Steps
+from gradpath.interpreter.idle import trains
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.values import Arguments, Class, Instance
-from gradpath.source.nodes import nodes
+from gradpath.source.nodes import nodes, statements
 
 
 def run_raise(machine: Machine, node: ast.Raise) -> Signal:
@@ -74,8 +75,9 @@ def _try_body(machine: Machine, node: ast.Try) -> Steps:
         handler = next((each for each in node.handlers if _handles(machine, each, raised)), None)
         if handler is None:
             raise raised from None
-        if not machine.forgives:
-            machine.failed(raised, caught=True)
+        hides = _hides_training(machine, node, raised)
+        if hides or not machine.forgives:
+            machine.failed(raised, caught=True, hidden=hides)
         machine.frame.handling.append(raised)
         if handler.name is not None:
             machine.frame.scope.set(handler.name, raised.value)
@@ -83,7 +85,7 @@ def _try_body(machine: Machine, node: ast.Try) -> Steps:
             signal = yield from machine.run_block(handler.body)
         finally:
             machine.frame.handling.pop()
-        if machine.forgives:
+        if machine.forgives and not hides:
             machine.failed(raised, caught=True)
         return signal
     if signal is None and node.orelse and not _goes_through(machine, node, machine.unknown_count > before):
@@ -91,6 +93,15 @@ def _try_body(machine: Machine, node: ast.Try) -> Steps:
     if signal is None:
         signal = yield from machine.run_block(node.orelse)
     return signal
+
+
+def _hides_training(machine: Machine, node: ast.Try, raised: Raised) -> bool:
+    """True if a handler in a loop catches an error of autograd, after which nothing is trained any more."""
+    if raised.error is None or not machine.loops():
+        return False
+    function = None if raised.frame is None else raised.frame.function
+    around = function.node.body if function is not None and not isinstance(function.node, ast.Lambda) else node.body
+    return trains([each for each in statements(around) if each.lineno > raised.site.line], ("step",))
 
 
 def _goes_through(machine: Machine, node: ast.Try, unseen: bool) -> bool:

@@ -389,13 +389,14 @@ class Machine:
         raised.error, raised.frame, raised.certain = error, self.frame, True
         return raised
 
-    def failed(self, raised: Raised, *, caught: bool) -> None:
-        """Note an exception that ended the path, or that a handler caught (and so forgave, as a rule)."""
+    def failed(self, raised: Raised, *, caught: bool, hidden: bool = False) -> None:
+        """Note an exception that ended the path, or that a handler caught (and so forgave, unless that is `hidden`)."""
         name = raised.value.cls.name if isinstance(raised.value, Instance) else "Exception"
         arguments = raised.value.attributes.get("args") if isinstance(raised.value, Instance) else None
         message = arguments[0] if isinstance(arguments, tuple) and arguments and isinstance(arguments[0], str) else ""
-        kept = self.library.kept(raised.frame) if raised.frame is not None and not caught else ()
-        self.emit(Failed(name, message, raised.error, raised.subject, raised.site, caught and self.forgives, kept))
+        kept = self.library.kept(raised.frame) if raised.frame is not None and (hidden or not caught) else ()
+        forgiven = caught and self.forgives and not hidden
+        self.emit(Failed(name, message, raised.error, raised.subject, raised.site, forgiven, kept, hidden))
 
     # Budget
 

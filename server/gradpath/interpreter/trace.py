@@ -333,6 +333,7 @@ class Cleared:
 class Failed:
     """An exception that nothing caught, or that a handler caught (`caught`).
 
+    One that is `hidden` counts as if nothing had caught it: its handler goes on to the next iteration of a training.
     `error` is set for autograd's own errors; `exception` names the class; `subject` is the value that was misused
     (the float of `loss.item().backward()`, for instance). `kept` is what the running bodies held, where it is an
     uncaught error of autograd.
@@ -345,6 +346,7 @@ class Failed:
     site: Site
     caught: bool
     kept: tuple[Kept, ...] = ()
+    hidden: bool = False
 
     @property
     def read(self) -> ReadOut | None:

@@ -104,6 +104,16 @@ def _is_awaited(machine: Machine, cls: Class) -> bool:
         frame = frame.parent
 
 
+def may_leave_gradients_off(machine: Machine) -> bool:
+    """True if gradients are off where an exception may be raised, and a handler further out may go on after it."""
+    frame = None if machine.autograd.grad_enabled else machine.frame
+    while frame is not None:
+        if frame.catchers:
+            return True
+        frame = frame.parent
+    return False
+
+
 def survive(machine: Machine, raised: Raised) -> Value:
     """Return the unknown with which the path goes on after an exception; raise the exception again if it is certain."""
     if raised.certain:

@@ -13,7 +13,7 @@ from gradpath.interpreter.assignment import assign, augmented, delete
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Exhausted
 from gradpath.interpreter.defining import define
-from gradpath.interpreter.doubt import survive
+from gradpath.interpreter.doubt import may_leave_gradients_off, survive
 from gradpath.interpreter.endings import BREAK, CONTINUE, Raised, Returned, Signal, Steps
 from gradpath.interpreter.exceptions import run_assert, run_raise, run_try
 from gradpath.interpreter.expressions import evaluate, make_function, settled
@@ -299,6 +299,7 @@ def _if(machine: Machine, node: ast.If) -> Steps:
     around = machine.trace.entry if function is None else function.node
     at_hand = function is not None or (isinstance(around, ast.Module) and machine.frame.path == machine.file)
     likely, idle = likely_and_idle(node, around if at_hand else None)
+    idle = idle and not may_leave_gradients_off(machine)
     path, before = machine.path, (machine.path.speaking, machine.path.training)
     path.training = decides_training(node)
     path.speaking = speaks_of_gradients(node, making=function is not None and function.name == "__init__")

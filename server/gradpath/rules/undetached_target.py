@@ -18,6 +18,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Losses that compare a network with a reward and a multiple of what it gives itself."""
     trained = {id(each) for step in trace.of(Stepped) for each in (*step.parameters, *step.updated)}
     found: tuple[Iterable[Finding], ...] = ()
+    if not trained and trace.of(Stepped):
+        found = (advantages(trace, trained),)
     if trained:
         found = bootstrapped(trace, trained), advantages(trace, trained), followers(trace), live_factors(trace, trained)
     yield from reports(trace, source, chain(*found))

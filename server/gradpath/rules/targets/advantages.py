@@ -12,7 +12,7 @@ from gradpath.findings.gradient_flow import Effect, flow_of
 from gradpath.findings.graphs import built_of, leads_to, leaves, nodes_of, terms_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.operands import detached
 from gradpath.support.fast_dataclasses import dataclass
@@ -63,14 +63,16 @@ class Advantage:
 
 
 def advantages(trace: Trace, trained: set[int]) -> Iterator[Advantage]:
-    """The products, among the terms of losses, of a difference from a trained value that a loss fits, with others."""
+    """The products, among the terms of losses, of a difference from a trained value that a loss fits, with others.
+
+    Where it is not seen what the steps train, that is what the same backward fits.
+    """
     built = built_of(trace)
     runs = trace.of(BackwardRan)
-    regressed: dict[Node, Site] = {}
-    for ran in runs:
-        for node, site in _regressed(built, ran):
-            regressed.setdefault(node, site)
-    for ran in runs if regressed else ():
+    fitted = {id(ran): dict(reversed([*_regressed(built, ran)])) for ran in runs}
+    everywhere = {node: site for each in reversed(fitted.values()) for node, site in each.items()}
+    for ran in runs if everywhere else ():
+        regressed = everywhere if trained else fitted[id(ran)]
         for event in products(built, ran):
             given = event.operands
             for index, (weight, other) in enumerate((given, given[::-1])):
@@ -106,10 +108,20 @@ def products(built: Mapping[Node, Built], ran: BackwardRan, *, leaves_too: bool 
 
 def _pushes(trace: Trace, ran: BackwardRan, value: Node, other: Tensor, trained: set[int]) -> bool:
     """True if the gradient that comes to a value through a product is what a step of the network uses."""
-    own = {id(leaf) for leaf in leaves([value])} & trained
+    upstream = {id(leaf) for leaf in leaves([value])}
+    own = upstream & trained
+    if not trained:
+        own = upstream if _is_followed_by_steps(trace, ran) else own
     if not own or other.node is None or leads_to(other.node, value) or not leaves([other.node]):
         return False
-    return is_used(trace, ran, own)
+    return not trained or is_used(trace, ran, own)
+
+
+def _is_followed_by_steps(trace: Trace, ran: BackwardRan) -> bool:
+    """True if steps of optimizers that are not seen follow a backward, before gradients are cleared."""
+    events = trace.among(BackwardRan, Cleared, Stepped)
+    after = events[next(index for index, each in enumerate(events) if each is ran) + 1 :]
+    return bool(after) and isinstance(after[0], Stepped)
 
 
 def is_used(trace: Trace, ran: BackwardRan, parameters: set[int]) -> bool:

@@ -70,8 +70,10 @@ def _method_of(value: object) -> tuple[object, str] | None:
 
 
 def in_record(value: object, depth: int = 2) -> Iterator[object]:
-    """The parts of a tuple or a dict, and of those in it; any other value alone."""
+    """The parts of a tuple or a dict, and of those in it, also of one that is not seen; any other value alone."""
     parts = parts_of(value) if depth and (isinstance(value, tuple) or hasattr(value, "entries")) else ()
+    named = getattr(value, "named", None) if depth else None
+    parts = tuple(named.values()) if named else parts
     for part in parts:
         yield from in_record(part, depth - 1)
     if not parts:

@@ -135,7 +135,8 @@ class Unknown(Object):
     `origin` says where it comes from, `root` the origin of the first unknown that it was derived from, `site` where the
     program first met it; `name`, `owner` and `sources` are read off its origin. `hint` is a constant that it probably
     equals. `kind` is what the overlays take it for (and `provenance` how surely), `role` what the program uses it as,
-    `label` the last variable for it, `tensor` the tensor that was made of it. `is_data`: a number or such; `is_object`:
+    `label` the last variable for it, `tensor` the tensor that was made of it, `named` what is under the texts by which
+    the program has indexed it. `is_data`: a number or such; `is_object`:
     no tensor.
     """
 
@@ -146,6 +147,7 @@ class Unknown(Object):
         "kind",
         "label",
         "name",
+        "named",
         "negates",
         "number",
         "origin",
@@ -169,6 +171,7 @@ class Unknown(Object):
         self.hint: Value = UNDEFINED
         self.is_data = self.is_object = False
         self.negates: Unknown | None = None
+        self.named: dict[str, Value] | None = None
         self.label = self.role = ""
         self.kind = Kind.ANYTHING
         self.provenance: Provenance = OBSERVED

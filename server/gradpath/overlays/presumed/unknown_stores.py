@@ -83,6 +83,13 @@ def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> No
     fill(machine, unknown, value)
     state_dicts.note_changed(machine, unknown)
     machine.remember(("item", unknown.number, identity(key)), value)
+    note_entry(unknown, key, value)
+
+
+def note_entry(unknown: Unknown, key: Value, value: Value) -> None:
+    """Note what is under a text by which the program has indexed something: a dict, as a rule."""
+    if isinstance(key, str):
+        unknown.named = {**(unknown.named or {}), key: value}
 
 
 def _is_parameter_group(unknown: Unknown) -> bool:

@@ -19,6 +19,7 @@ from gradpath.rules.ownership.forgotten_groups import Forgotten, appending, forg
 from gradpath.rules.ownership.free_leaves import free
 from gradpath.rules.ownership.hidden_modules import hidden, made_in_forward
 from gradpath.rules.ownership.lacking import Lacking
+from gradpath.rules.ownership.left_behind import left_behind, targets
 from gradpath.rules.ownership.left_out import left_out, ungrouped, unheld
 from gradpath.rules.ownership.loose_tensors import loose
 from gradpath.rules.ownership.parts import attached, in_plain_containers, place_of, remade, unregistered
@@ -48,6 +49,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     yield from loose(trace, source)
     yield from made_in_forward(trace, source)
     yield from used_up(trace, source)
+    yield from left_behind(trace, source)
     for group in forgotten(trace):
         yield _forgotten(trace, source, group)
     if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
@@ -91,6 +93,9 @@ def _denied(trace: Trace, report: Report) -> bool:
         return False
     if not trace.of(Given) and any(place_of(trace, each).node is report.at.node for each in trace.of(Overlooked)):
         return False  # An optimizer that is not seen is presumed to be given `parameters()`.
+    target = targets(trace).get(report.at.node)
+    if target is not None:
+        return target.follows is not None
     if _holds_any(trace):
         return True
     held = _held(trace)

@@ -76,7 +76,11 @@ _REBUILT = ("torch.tensor", "Variable")
 
 
 def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
-    """The terms of back-propagated sums that were made leaves: what they were computed from learns nothing by them."""
+    """The terms of back-propagated sums that were made leaves: what they were computed from learns nothing by them.
+
+    Where it is not seen what a step trains, that may be anything.
+    """
+    unseen = any(not step.known for step in trace.of(Stepped))
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     runs = trace.of(BackwardRan)
     for event in runs:
@@ -93,7 +97,7 @@ def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
                 or source.is_open
                 or True not in (term.one_element, source.one_element)
                 or id(term) in trained
-                or all(id(leaf) not in learners for leaf in leaves([source.node]))
+                or not (unseen or any(id(leaf) in learners for leaf in leaves([source.node])))
                 or any(source.node in reach(nodes_of(run.call.roots)) for run in runs)
             ):
                 continue

@@ -127,11 +127,12 @@ class _Module(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Named:
-    """A variable, or an attribute, was bound to a module that is seen."""
+    """A variable, or an attribute, was bound to a module that is seen; `before` is the module that it was before."""
 
     name: str
     module: _Module
     site: Site
+    before: _Module | None = None
 
     def parameters(self) -> list[tuple[str, Tensor]]:
         """The parameters that the module has when the path ends, with the way to each from the module."""

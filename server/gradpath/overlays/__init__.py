@@ -299,7 +299,8 @@ class Overlays:
             case TensorNumber():
                 return value.read
             case ModuleInstance():
-                machine.emit(Named(name, value, machine.site()))
+                replaced = before if isinstance(before, ModuleInstance) else None
+                machine.emit(Named(name, value, machine.site(), replaced))
                 return None
         return None
 

@@ -64,9 +64,11 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
     """The parameters that get gradients and are in no optimizer, reason by reason."""
-    if _holds_any(trace):
-        return
     held = _held(trace)
+    if _holds_any(trace):
+        for lacking in rebound(trace, source, held) if _are_made_here(trace) else ():
+            yield from _used_with(trace, lacking)  # What was made later is in none of them.
+        return
     for lacking in (*attached(trace, held), *in_plain_containers(trace, held), *thawed(trace, held)):
         yield from _used_with(trace, lacking)
     known = held | {id(tensor) for event in _parts(trace) for tensor in event.tensors}
@@ -96,7 +98,7 @@ def _denied(trace: Trace, report: Report) -> bool:
     target = targets(trace).get(report.at.node)
     if target is not None:
         return target.follows is not None
-    if _holds_any(trace):
+    if _holds_any(trace) and not _are_made_here(trace):
         return True
     held = _held(trace)
     here = [each.tensors for each in _parts(trace) if place_of(trace, each).node is report.at.node]
@@ -123,6 +125,11 @@ def _holds_any(trace: Trace) -> bool:
     """True if there is an optimizer of which it is not known what it holds: any parameters, perhaps."""
     known = {id(given.optimizer): given.known for given in trace.of(Given)}
     return not all(known.values()) or any(not known.get(id(step.optimizer), step.known) for step in trace.of(Stepped))
+
+
+def _are_made_here(trace: Trace) -> bool:
+    """True if the program is seen to make each optimizer that steps."""
+    return {id(step.optimizer) for step in trace.of(Stepped)} <= {id(given.optimizer) for given in trace.of(Given)}
 
 
 def _held(trace: Trace) -> set[int]:

@@ -16,6 +16,7 @@ from gradpath.fixes.untrained_fixes import of_others
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, GradientSet, Named, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers
+from gradpath.support.fast_dataclasses import replace
 
 
 def rebound(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
@@ -25,14 +26,11 @@ def rebound(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """
     strange = {id(tensor): tensor for tensor in reached_strangers(trace, held)}
     owners: dict[int, Given] = {}
-    before: dict[tuple[str, object], Named] = {}
     for event in trace.among(Given, Named):
         if isinstance(event, Given):
             owners |= dict.fromkeys(map(id, event.parameters), event)
-        elif isinstance(event, Named):
-            key = event.name, event.site.caller
-            old, before[key] = before.get(key), event
-            left, ways = () if old is None else ways_of(trace, old), ways_of(trace, event)
+        elif isinstance(event, Named) and event.before is not None:
+            left, ways = ways_of(trace, replace(event, module=event.before)), ways_of(trace, event)
             given = next((owners[each] for each in left if each in owners), None)
             tensors = tuple(strange[each] for each in ways if each in strange)
             if given is not None and tensors and held.isdisjoint(ways):

@@ -18,7 +18,7 @@ from gradpath.support.fast_dataclasses import dataclass
 class Asked:
     """The question of what an unknown value gives: when it is called, or for an index or an attribute (`key`)."""
 
-    machine: Machine | None
+    machine: Machine
     unknown: Unknown
     arguments: Arguments
     key: Value = None
@@ -30,18 +30,18 @@ class Asked:
 
     @property
     def grad_enabled(self) -> bool:
-        return self.machine is None or self.machine.autograd.grad_enabled
+        return self.machine.autograd.grad_enabled
 
     @property
     def has_graph(self) -> bool:
         """True if an argument has a graph, not only one of which nothing is seen."""
-        given = () if self.machine is None else graph_sources(self.machine, tuple(self.arguments.all()))
+        given = graph_sources(self.machine, tuple(self.arguments.all()))
         return any(each.requires_grad and not (each.node is not None and each.node.is_open) for each in given)
 
     @property
     def is_of_tensors(self) -> bool:
         """True if an argument is known to be a tensor, with a graph or without."""
-        return self.machine is not None and bool(graph_sources(self.machine, tuple(self.arguments.all())))
+        return bool(graph_sources(self.machine, tuple(self.arguments.all())))
 
 
 def has_graph(machine: Machine, values: Iterable[Value]) -> bool:

@@ -90,7 +90,7 @@ def _is_made_by_call(asked: Asked) -> bool:
 
 
 def _is_frozen(asked: Asked) -> bool:
-    if asked.role != "model" or asked.machine is None or not frozen.is_frozen(asked.machine, asked.unknown):
+    if asked.role != "model" or not frozen.is_frozen(asked.machine, asked.unknown):
         return False
     return not asked.has_graph
 
@@ -99,7 +99,7 @@ def _is_wholly_frozen(asked: Asked) -> bool:
     """True if the program has frozen all of a model, and hands data to it, to a part or to a method of it."""
     owner = asked.unknown.owner
     of_model = asked.role == "model" or (owner is not None and role_of(owner) == "model")
-    if not of_model or asked.machine is None or not frozen.frozen_whole(asked.machine, asked.unknown):
+    if not of_model or not frozen.frozen_whole(asked.machine, asked.unknown):
         return False
     given = asked.arguments.all()
     return bool(given) and not asked.has_graph and all(map(_is_known_data, given))
@@ -122,7 +122,7 @@ def _is_handed_in(value: Value) -> bool:
 
 def _is_told_which(asked: Asked) -> bool:
     """True if a loss of several graphs is called with another flag or number than before: `loss(a, b, 1)`."""
-    if asked.role != "loss" or asked.machine is None:
+    if asked.role != "loss":
         return False
     given = asked.arguments.all()
     flags = tuple(each for each in given if isinstance(each, (bool, int, str)))
@@ -140,7 +140,7 @@ def _is_handed_on(asked: Asked) -> bool:
 
 def _is_of_inference(asked: Asked) -> bool:
     """True if it is computed under `inference_mode` of what a model gave there."""
-    if asked.machine is None or not asked.machine.autograd.inference:
+    if not asked.machine.autograd.inference:
         return False
     return any(isinstance(each, Unknown) and each.kind is Kind.CUT for each in asked.arguments.all())
 
@@ -175,7 +175,7 @@ def _is_loss_of_data(asked: Asked) -> bool:
     name = asked.unknown.name or asked.unknown.label
     named = role_of_name(name) == "loss" or (asked.role == "loss" and CRITERION.match(name))
     # What is used as a loss, and is not called one, may be a model.
-    if not named or asked.unknown.owner is not None or asked.machine is None or asked.has_graph:
+    if not named or asked.unknown.owner is not None or asked.has_graph:
         return False
     given = asked.arguments.all()
     if not asked.is_of_tensors and not any(is_of_frozen(asked.machine, each) for each in given):
@@ -201,17 +201,17 @@ def _is_entry_of_data(asked: Asked) -> bool:
 
 def _is_parameter(asked: Asked) -> bool:
     model = model_parts.model_of_item(asked.unknown, asked.key)
-    return model is not None and asked.machine is not None and not frozen.is_frozen(asked.machine, model)
+    return model is not None and not frozen.is_frozen(asked.machine, model)
 
 
 def _is_weight(asked: Asked) -> bool:
-    if asked.key not in ("weight", "bias") or asked.unknown.is_data or asked.machine is None:
+    if asked.key not in ("weight", "bias") or asked.unknown.is_data:
         return False
     return model_parts.is_of_model(asked.unknown) and not frozen.is_frozen(asked.machine, asked.unknown)
 
 
 def _is_fact_of_tensor(asked: Asked) -> bool:
-    packed = asked.key == "data" and asked.machine is not None and packing.is_packed(asked.machine, asked.unknown)
+    packed = asked.key == "data" and packing.is_packed(asked.machine, asked.unknown)
     return asked.key in _FACTS and not packed
 
 

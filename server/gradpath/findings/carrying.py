@@ -127,7 +127,7 @@ class Case:
             if isinstance(frame.node, Definition):
                 continue  # The frame of the entered function, which has no caller.
             statement = statement_of(self.trace, frame.node)
-            around = frame.node if statement is None or isinstance(statement, Compound) else statement
+            around = frame.node if isinstance(statement, Compound) else statement
             for each in variables(around):
                 name = each.attr if isinstance(each, ast.Attribute) else each.id
                 if name in appended and not self._is_fresh(frame, each):

@@ -157,8 +157,7 @@ def updated_by_hand(trace: Trace, event: Mutated | Replaced) -> Tensor | None:
 def gradient_read(trace: Trace, event: Mutated | Replaced) -> ast.Attribute | None:
     """Where the statement of a write reads a `.grad`."""
     written = statement_of(trace, event.site.node) if isinstance(event, Replaced) else event.site.node
-    inside = contents(written).attributes if written is not None else ()
-    return next((each for each in inside if each.attr == "grad"), None)
+    return next((each for each in contents(written).attributes if each.attr == "grad"), None)
 
 
 def _is_gradient(tensor: Tensor) -> bool:

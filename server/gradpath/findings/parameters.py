@@ -118,8 +118,8 @@ def _is_of_a_loop(trace: Trace, event: Named) -> bool:
     if isinstance(node, ast.Attribute):
         return False  # `self.head = ...`
     statement = node if isinstance(node, ast.stmt) else statement_of(trace, node)
-    if statement is None or isinstance(statement, (ast.For, ast.AsyncFor)):
-        return statement is not None
+    if isinstance(statement, (ast.For, ast.AsyncFor)):
+        return True
     if hasattr(statement, "body"):
         return False
     return any(event.name in names_of(each.target) for each in inside(statement, ast.comprehension))

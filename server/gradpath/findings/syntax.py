@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import takewhile
 from operator import is_not
+from typing import cast
 
 from gradpath.interpreter.trace import Site, Trace, once
 from gradpath.source.index import head_of, index_of, lines_of, names_in, names_of, outermost, stored_names, variables
@@ -34,9 +35,12 @@ def _roots(trace: Trace) -> list[tuple[ast.stmt, int, int]]:
     return [(each, *lines_of(each)) for each in outermost(trace.visits)]
 
 
-def statement_of(trace: Trace, node: ast.AST) -> ast.stmt | None:
-    """The innermost statement that holds `node`."""
-    return next((each for each in reversed(ancestry(trace, node)) if isinstance(each, ast.stmt)), None)
+def statement_of(trace: Trace, node: ast.AST) -> ast.stmt:
+    """The innermost statement that holds `node`; what is in none that ran counts as a statement of its own."""
+    for each in (*reversed(ancestry(trace, node)), node):
+        if isinstance(each, ast.stmt):
+            return each
+    return ast.copy_location(ast.Expr(cast("ast.expr", node)), node)
 
 
 def function_of(trace: Trace, node: ast.AST) -> Definition | None:
@@ -74,8 +78,8 @@ def withs_around(trace: Trace, node: ast.AST) -> Iterator[With]:
             yield each
 
 
-def block_of(trace: Trace, statement: ast.stmt) -> list[ast.stmt] | None:
-    """The list of statements that `statement` is one of; None where it is not known."""
+def block_of(trace: Trace, statement: ast.stmt) -> list[ast.stmt]:
+    """The list of statements that `statement` is one of; it alone where that is not known."""
     around = ancestry(trace, statement)
     parents = [*([trace.entry] if isinstance(trace.entry, ast.Module) else []), *around[:-1]]
     for parent in reversed(parents):
@@ -83,7 +87,7 @@ def block_of(trace: Trace, statement: ast.stmt) -> list[ast.stmt] | None:
             block = getattr(parent, field, None)
             if isinstance(block, list) and any(each is statement for each in block):
                 return block
-    return None
+    return [statement]
 
 
 def call_of(trace: Trace, node: ast.AST) -> ast.Call | None:
@@ -180,7 +184,7 @@ def tests_of(trace: Trace, site: Site) -> list[ast.expr]:
         first = next((i for i in reversed(range(len(around))) if isinstance(around[i], (*LOOPS, Definition))), 0)
         tests += [each.test for each in around[first:] if isinstance(each, ast.If)]
         for statement in (each for each in around[first + 1 :] if isinstance(each, ast.stmt)):
-            before = takewhile(partial(is_not, statement), block_of(trace, statement) or ())
+            before = takewhile(partial(is_not, statement), block_of(trace, statement))
             leaving = (each for each in before if isinstance(each, ast.If))
             tests += [each.test for each in leaving if isinstance(each.body[-1], ast.Continue | ast.Return)]
         if around and isinstance(around[first], LOOPS):

@@ -101,8 +101,6 @@ def _calls_after(trace: Trace, frame: Site) -> Iterator[ast.Call]:
     statement = statement_of(trace, frame.node)
     function = function_of(trace, frame.node)
     roots: Sequence[ast.AST] = function.body if function is not None else list(trace.visits)
-    if statement is None:
-        return
     last = statement.end_lineno or statement.lineno, statement.end_col_offset or 0
     calls = {
         id(each): each for root in roots for each in contents(root).calls if (each.lineno, each.col_offset) >= last

@@ -53,7 +53,7 @@ def emptied(case: Case) -> Iterator[Fix]:
     if not here and _is_window(case, name.rpartition(".")[2]):
         return
     start = edits.insert_before(document, case.loop.body[0], f"{name}.clear()") if here else None
-    end = edits.insert_after(document, last, f"{name}.clear()") if last is not None else None
+    end = edits.insert_after(document, last, f"{name}.clear()")
     for edit, repair in (
         (start, Repair(Way.EMPTY_AT_START, (name,))),
         (end, Repair(Way.EMPTY_AFTER, (name,), (case.again.line,))),
@@ -81,7 +81,7 @@ def forgotten(case: Case) -> Iterator[Fix]:
             return
         found = next(iter(living(case.crossing, frame)), [])
         statement = statement_of(case.trace, frame.node)
-        if not found or statement is None or isinstance(statement, (ast.Return, Compound)):
+        if not found or isinstance(statement, (ast.Return, Compound)):
             continue
         for value, emptying in _EMPTYING:
             lines = list(dict.fromkeys(emptying.format(each.text, each.text.partition("[")[0]) for each in found))

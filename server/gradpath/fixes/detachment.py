@@ -55,7 +55,7 @@ def _after_backward(crossing: Crossing) -> Iterator[Fix]:
         if crossing.number not in dict(frame.loops):
             return
         statement = statement_of(crossing.trace, frame.node)
-        if statement is None or isinstance(statement, (ast.Return, Compound)):
+        if isinstance(statement, (ast.Return, Compound)):
             continue
         here = {name: form_of(bound) for use, name, bound in continuing(crossing) if use.caller is frame.caller}
         ways = [[(each.text, each.form) for each in found] for found in living(crossing, frame)] or [[*here.items()]]
@@ -201,7 +201,7 @@ def _before_use(crossing: Crossing) -> Iterator[Fix]:
     statement, document = statement_of(crossing.trace, use.node), crossing.source.document(use)
     names = {name: bound for _, name, bound in uses}
     lines = rebinding([(name, form_of(bound)) for name, bound in names.items()], edits.indent_unit(document))
-    if statement is None or not lines:
+    if not lines:
         return
     started = all(_starts_as_tensor(crossing.trace, bound, statement) for bound in names.values())
     if not started or _may_be_empty(crossing.trace, filter(str.isidentifier, names)):
@@ -250,8 +250,8 @@ def _detached_before(trace: Trace, source: Source, kept: Kept, site: Site) -> It
     near = next((each for each in site.frames() if each.caller is kept.caller), site)
     statement, document = statement_of(trace, near.node), source.document(near)
     lines = rebinding([(kept.text, kept.form)], edits.indent_unit(document))
-    edit = edits.insert_before(document, statement, *lines) if statement is not None and lines else None
-    if statement is not None and edit is not None:
+    edit = edits.insert_before(document, statement, *lines) if lines else None
+    if edit is not None:
         yield _fix(Way.DETACH_BEFORE, [kept.text], [statement.lineno], lines[-1].strip(), [edit])
 
 
@@ -261,7 +261,7 @@ def rewritten(
     """`x.detach()` in place of the operand of an operation; `x = x.detach()` before a statement that changes `x`."""
     read, document = operand or _operand(site.node), source.document(site)
     statement = statement_of(trace, site.node)
-    if read is None or statement is None:
+    if read is None:
         return
     text = edits.flat(document, read)
     own = isinstance(statement, ast.Expr) and statement.value is site.node

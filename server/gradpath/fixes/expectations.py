@@ -133,7 +133,7 @@ def _reads(trace: Trace, site: Site, name: str) -> list[ast.AST]:
     """Where the function reads a variable after a site."""
     statement, function = statement_of(trace, site.node), function_of(trace, site.node)
     roots: tuple[ast.AST, ...] = (function,) if function is not None else tuple(trace.visits)
-    last = site.line if statement is None else statement.end_lineno or statement.lineno
+    last = statement.end_lineno or statement.lineno
     found = [each for root in roots for each in contents(root).names if each.id == name and each.lineno > last]
     return [each for each in found if isinstance(each.ctx, ast.Load)]
 

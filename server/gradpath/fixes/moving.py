@@ -23,8 +23,6 @@ def into_block(
     is run where `body` may not be.
     """
     block = block_of(trace, statements[0])
-    if block is None:
-        return None
     places = [next((i for i, each in enumerate(block) if each is moved), None) for moved in statements]
     end = next((i for i, each in enumerate(block) if holds(each, owner)), None)
     if end is None or any(place is None or place >= end for place in places):
@@ -83,8 +81,7 @@ def first_line(body: list[ast.stmt]) -> ast.stmt:
 
 def beside(trace: Trace, statement: ast.stmt, other: ast.stmt) -> ast.stmt:
     """The statement of the block of `other` that a statement is in; itself where it is in none."""
-    block = block_of(trace, other) or []
-    return next((each for each in block if holds(each, statement)), statement)
+    return next((each for each in block_of(trace, other) if holds(each, statement)), statement)
 
 
 def moved_after(
@@ -111,8 +108,6 @@ def moved_before(trace: Trace, document: Document, statement: ast.stmt, first: a
 def _between(trace: Trace, first: ast.stmt, last: ast.stmt) -> list[ast.stmt] | None:
     """The statements of a block from `first` to `last`, both included; None where they do not stand so in one."""
     block = block_of(trace, first)
-    if block is None or len(block) < 2:
-        return None
     start = next((index for index, each in enumerate(block) if each is first), None)
     end = next((index for index, each in enumerate(block) if each is last), None)
     return None if start is None or end is None or end <= start else block[start : end + 1]
@@ -128,5 +123,4 @@ def _meddles(statement: ast.stmt, others: Sequence[ast.stmt]) -> bool:
 
 def removed(trace: Trace, document: Document, statement: ast.stmt) -> Edit | None:
     """Delete a statement that is not the only one of its block."""
-    block = block_of(trace, statement)
-    return edits.delete_statement(document, statement) if block is not None and len(block) > 1 else None
+    return edits.delete_statement(document, statement) if len(block_of(trace, statement)) > 1 else None

@@ -168,7 +168,7 @@ class Rewriting:
                 same = edits.flat(document, target) == edits.flat(document, value)
             case _:
                 same = isinstance(statement, ast.Expr) and statement.value is node
-        if same and statement is not None:
+        if same:
             gone = removed(self._trace, document, statement)
             self.changes |= {} if gone is None else {gone: None}
             self.deletes = True

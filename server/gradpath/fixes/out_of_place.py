@@ -71,8 +71,6 @@ def counterparts(
     """
     statement = statement_of(trace, site.node)
     document = source.document(site)
-    if statement is None:
-        return
     safety = Safety.UNSAFE if written is not None and is_seen_elsewhere(trace, site, written) else Safety.SAFE
     node = site.node
     made = module_of(trace, site)

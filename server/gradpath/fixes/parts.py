@@ -17,12 +17,11 @@ from gradpath.repairs import Repair, Way
 def put_together(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
     """`points = torch.cat([x, t], dim=1)` after `x, t = points[:, :1], points[:, 1:]`."""
     site = part.origin
-    statement = statement_of(trace, site.node) if isinstance(site, Site) else None
-    if not isinstance(site, Site) or statement is None or not isinstance(site.node, ast.Subscript):
+    if not isinstance(site, Site) or not isinstance(site.node, ast.Subscript):
         return
     whole, document = site.node.value, source.document(site)
     torch = edits.torch_in(document)
-    block = block_of(trace, statement) or [statement]
+    block = block_of(trace, statement_of(trace, site.node))
     taken = [
         (each, *pair) for each in block for pair in _pairs(each) if ast.unparse(pair[1].value) == ast.unparse(whole)
     ]

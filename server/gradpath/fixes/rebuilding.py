@@ -106,7 +106,7 @@ def written_again(
     Where `last` is in a loop that begins after `after`, the copies go to the start of its body. None where a name has
     another meaning by then.
     """
-    block = block_of(trace, min(statements, key=lambda each: each.lineno)) or []
+    block = block_of(trace, min(statements, key=lambda each: each.lineno))
     places = [_place(block, each) for each in statements]
     middle, end = _place(block, after), _place(block, last)
     known = [place for place in places if place is not None]

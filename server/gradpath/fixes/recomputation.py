@@ -121,7 +121,7 @@ def _in_body(trace: Trace, sites: Sequence[Site], caller: Site | None) -> list[a
     """The statements of one body that lead to some places."""
     frames = (frame for site in sites for frame in site.frames() if frame.caller is caller)
     found = (statement_of(trace, frame.node) for frame in frames)
-    return list(dict.fromkeys(each for each in found if each is not None and not isinstance(each, Compound)))
+    return list(dict.fromkeys(each for each in found if not isinstance(each, Compound)))
 
 
 def _beside(trace: Trace, statement: ast.stmt, found: Sequence[ast.stmt]) -> ast.stmt:
@@ -151,7 +151,7 @@ def one_by_one(trace: Trace, source: Source, again: Site) -> Iterator[Fix]:
     )
     match loop:
         case ast.For(target=ast.Name(id=name), iter=ast.Name(id=every), orelse=[]) if loop.body[0].lineno > loop.lineno:
-            block = block_of(trace, loop) or []
+            block = block_of(trace, loop)
         case _:
             return
     place = next((i for i, each in enumerate(block) if each is loop), 0)

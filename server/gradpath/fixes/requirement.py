@@ -31,8 +31,8 @@ def optimizers(trace: Trace) -> dict[ast.Assign, Site]:
 def required_earlier(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     """`x.requires_grad_()` at `site` moves before the first statement that computes with `x`."""
     statement = statement_of(trace, site.node)
-    for first in (block_of(trace, statement) or ()) if statement is not None else ():
-        if statement is None or first is statement:
+    for first in block_of(trace, statement):
+        if first is statement:
             return
         shares = names_in(first) & names_in(statement)
         moved = moved_before(trace, source.document(site), statement, first) if shares else None
@@ -50,9 +50,9 @@ def required_before(trace: Trace, source: Source, failure: Failed, wanted: Tenso
         names = (each.text for each in failure.kept if each.caller is frame.caller and each.form.tensors == (wanted,))
         name = next(names, None)
         use = next((site for each in uses for site in each.frames() if site.caller is frame.caller), None)
-        statement = None if use is None else statement_of(trace, use.node)
-        if name is None or statement is None or use is None or use.node is failure.site.node:
+        if name is None or use is None or use.node is failure.site.node:
             continue
+        statement = statement_of(trace, use.node)
         text = f"{name}.requires_grad_()"
         edit = edits.insert_before(source.document(use), statement, text)
         if edit is not None:
@@ -65,7 +65,7 @@ def required_for(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     """`x.requires_grad_()` before a statement that asks something of `x` that only a tensor with a gradient has."""
     statement, node = statement_of(trace, site.node), site.node
     match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as owner)) if statement is not None:
+        case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as owner)):
             name = source.text(site, owner)
             edit = edits.insert_before(source.document(site), statement, f"{name}.requires_grad_()")
             repair = Repair(Way.REQUIRE_BEFORE, (name,), (statement.lineno,), f"{name}.requires_grad_()")
@@ -143,15 +143,13 @@ def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root
     stale = {id(each) for each in upstream if not each.requires_grad and cause.tensor in each.ancestors()}
     bound = [each for each in trace.of(Bound) if each.site.caller is near.caller and id(each.tensor) in stale]
     made = [statement_of(trace, each.site.node) for each in bound]
-    statements: list[ast.stmt] = list(
-        dict.fromkeys(e for e in made if e is not None and changed is not None and e.lineno < changed.lineno)
-    )
-    if changed is None or last is None or not statements:
+    statements = list(dict.fromkeys(each for each in made if each.lineno < changed.lineno))
+    if not statements:
         return
     names = {name for each in statements for name in stored_names(each)}
-    block = block_of(trace, changed) or []
-    readers = [each for each in block if changed.lineno < each.lineno < last.lineno and names_in(each) & names]
-    again = written_again(trace, source.document(near), statements, changed, next(iter(readers), last))
+    between = (each for each in block_of(trace, changed) if changed.lineno < each.lineno < last.lineno)
+    reader = next((each for each in between if names_in(each) & names), last)
+    again = written_again(trace, source.document(near), statements, changed, reader)
     if again is not None:
         edit, target, _ = again
         repair = run_again(Way.AGAIN_RECORDED, statements, target.lineno)
@@ -162,8 +160,7 @@ def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root
 def thawed_again(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Iterator[Fix]:
     """`requires_grad(critic, True)` before the loss, where the iteration before has ended with the same and `False`."""
     near = failure.site
-    last = statement_of(trace, near.node)
-    block = (block_of(trace, last) or []) if last is not None else []
+    block = block_of(trace, statement_of(trace, near.node))
     upstream = (root, *root.ancestors())
     trained = {id(leaf) for event in trace.of(BackwardRan) for leaf in reached_leaves(event)}
     frozen = [each for each in upstream if each.is_parameter and not each.requires_grad]

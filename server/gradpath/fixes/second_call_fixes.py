@@ -85,15 +85,14 @@ def _need(case: Case) -> Need:
 def _started_anew(case: Case) -> Iterator[Fix]:
     """`loss = 0` again before the statement that goes on adding to a loss that was back-propagated already."""
     old = case.earlier.roots[0]
-    first = statement_of(case.trace, case.before.node)
-    block = block_of(case.trace, first) if first is not None else None
-    for event in case.trace.of(Built) if block is not None else ():
+    block = block_of(case.trace, statement_of(case.trace, case.before.node))
+    for event in case.trace.of(Built):
         adding = statement_of(case.trace, event.site.node)
         if not isinstance(adding, ast.AugAssign) or old not in event.operands or adding.lineno < case.before.line:
             continue
         name = edits.flat(case.source.document(case.again), adding.target)
         begun = [each for each in case.trace.visits if _is_start(each, name)]
-        outer = next((each for each in block or () if holds(each, adding)), None)
+        outer = next((each for each in block if holds(each, adding)), None)
         if begun and outer is not None:
             text = edits.flat(case.source.document(case.again), begun[-1])
             edit = edits.insert_before(case.source.document(case.again), outer, text)
@@ -118,8 +117,8 @@ def _summed(case: Case) -> Fix | None:
     if first is None or second is None or first[1:] != second[1:]:
         return None
     one, two = (statement_of(case.trace, each.node) for each in pair)
-    block = block_of(case.trace, one) if one is not None else None
-    if one is None or two is None or block is None or not any(each is two for each in block):
+    block = block_of(case.trace, one)
+    if not any(each is two for each in block):
         return None
     between = [each for each in block if one.lineno < each.lineno < two.lineno]
     used = any(attribute.attr == "grad" for each in between for attribute in contents(each).attributes)

@@ -31,7 +31,7 @@ def _absent(trace: Trace, failure: Failed) -> GradientAbsent | None:
     """The last gradient that was asked for in vain in a statement that fails."""
     if failure.exception not in ("TypeError", "AttributeError") or failure.error is not None:
         return None
-    statement = statement_of(trace, failure.site.node) or failure.site.node
+    statement = statement_of(trace, failure.site.node)
     asked = (each for each in reversed(trace.of(GradientAbsent)) if holds(statement, each.site.node))
     return next((each for each in asked if each.site.caller == failure.site.caller), None)
 
@@ -74,9 +74,9 @@ def _asked_for(
     name = name_of(trace, source, absent.tensor, absent.site)
     frames = () if place is None else place.frames()
     frame = next((each for each in frames if each.caller is absent.site.caller), None)
-    statement = None if frame is None else statement_of(trace, frame.node)
-    if frame is None or statement is None or not name:
+    if frame is None or not name:
         return
+    statement = statement_of(trace, frame.node)
     text = f"{name}.{method}()"
     edit = edits.insert_before(source.document(frame), statement, text)
     yield from Fix.of(Repair(way, (name,), (statement.lineno,), text), Safety.SAFE, edit)

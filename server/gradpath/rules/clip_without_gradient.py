@@ -258,8 +258,6 @@ def _fixes(
     if anchor is None or place is None or not same_activation(place, anchor.site):
         return
     statement, other = statement_of(trace, place.node), statement_of(trace, anchor.site.node)
-    if statement is None or other is None:
-        return
     document = source.document(place)
     statement = beside(trace, statement, other)
     moved = (

@@ -155,8 +155,7 @@ def _report(
 ) -> Report:
     at = event.site
     if isinstance(event, Replaced):
-        whole = statement_of(trace, event.site.node)
-        at = event.site if whole is None else replace(event.site, node=whole)
+        at = replace(event.site, node=statement_of(trace, event.site.node))
     kept = "its result" if saved.role.startswith("out") else "this value"
     write = source.short(at, limit=34) if at is not event.site else write_text(trace, source, at, 34)
     steps: list[Step] = []
@@ -184,7 +183,7 @@ def _put_off(trace: Trace, source: Source, event: Mutated | Replaced, ran: Backw
     """The update of a parameter moves after the backward that still needs the old value."""
     place = lifted(event.site, ran.site)
     statement, last = statement_of(trace, place.node), statement_of(trace, ran.site.node)
-    if statement is None or last is None or not same_activation(place, ran.site):
+    if not same_activation(place, ran.site):
         return
     statement = beside(trace, statement, last)
     moved = moved_after(trace, source.document(place), [statement], last)
@@ -206,7 +205,7 @@ def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[
                 repair = Repair(Way.NEW_TENSOR, (name,), text=text)
                 yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, statement, text),))
             return
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or statement is None:
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return
     receiver, name = call.func.value, call.func.attr
     if not isinstance(receiver, ast.Attribute) or receiver.attr != "data" or not is_alone(statement, call):

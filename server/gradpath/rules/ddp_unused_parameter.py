@@ -75,7 +75,7 @@ def _fixes(trace: Trace, source: Source, wrapped: Wrapped, names: Sequence[str])
     yield from Fix.of(Repair(Way.FIND_UNUSED), Safety.UNSAFE, added)
     statement, owner = statement_of(trace, wrapped.site.node), _owner(names)
     others = [name for name in wrapped.names if name.startswith(f"{owner}.") and name not in names]
-    if not owner or others or statement is None or not call.args:
+    if not owner or others or not call.args:
         return
     if not isinstance(call.args[0], ast.Name | ast.Attribute):
         return

@@ -179,7 +179,7 @@ def _fixes(trace: Trace, source: Source, cause: cuts.Cause, failure: Failed, roo
 def _forced(trace: Trace, source: Source, failure: Failed) -> Iterator[Advice]:
     """The advice against what only silences the error."""
     call, statement = call_of(trace, failure.site.node), statement_of(trace, failure.site.node)
-    if call is None or statement is None or not isinstance(call.func, ast.Attribute):
+    if call is None or not isinstance(call.func, ast.Attribute):
         return
     document = source.document(failure.site)
     text = f"{edits.flat(document, call.func.value)}.requires_grad_()"

@@ -135,7 +135,7 @@ def _report(trace: Trace, source: Source, event: Discarded, call: ast.Call, meth
 def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, method: ast.Attribute) -> Iterator[Fix]:
     statement = statement_of(trace, call)
     subject = _subject(call, method)
-    if statement is None or not isinstance(subject, (ast.Name, ast.Attribute)):
+    if not isinstance(subject, (ast.Name, ast.Attribute)):
         return
     if event.tensor is not None and any(each.is_parameter for each in event.tensor.maker):
         return  # A module takes no tensor in the place of a parameter.

@@ -112,12 +112,10 @@ def _report(trace: Trace, source: Source, run: BackwardRan, what: str) -> Report
 def _fixes(trace: Trace, source: Source, run: BackwardRan, call: ast.Call) -> Iterator[Fix]:
     document = source.document(run.site)
     statement = statement_of(trace, run.site.node)
-    if statement is None:
-        return
     yield from _by_grad(trace, source, run, call, statement)
     if not _is_used(trace, run, call):
         yield from Fix.of(Repair(Way.CREATE_NO_MORE), Safety.UNSAFE, edits.drop_keyword(document, call, "create_graph"))
-    block = block_of(trace, statement) or [statement]
+    block = block_of(trace, statement)
     owner = _cleared_by(function_of(trace, statement))
     line = f"{owner}.zero_grad()"
     end = block[-1]
@@ -132,7 +130,7 @@ def _fixes(trace: Trace, source: Source, run: BackwardRan, call: ast.Call) -> It
 
 def _by_grad(trace: Trace, source: Source, run: BackwardRan, call: ast.Call, statement: ast.stmt) -> Iterator[Fix]:
     """`grads = autograd.grad(loss, params, create_graph=True)` for the backward and `[p.grad for p in params]`."""
-    block = block_of(trace, statement) or []
+    block = block_of(trace, statement)
     after = next((block[index + 1] for index, each in enumerate(block[:-1]) if each is statement), None)
     match after, call:
         case (

@@ -66,21 +66,19 @@ def _why(fix: Fix) -> str:
 def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor, *, recorded: bool) -> Iterator[Fix]:
     statement = statement_of(trace, site.node)
     document = source.document(site)
-    if statement is not None:
-        into = list(_into_the_dict(trace, document, statement))
-        goes_on = recorded and (not leaf.is_parameter or _is_variable(trace, statement))
-        if recorded:
-            yield from into  # The update itself is differentiated, like that of fast weights.
-        if goes_on:
+    into = list(_into_the_dict(trace, document, statement))
+    if recorded:
+        yield from into  # The update itself is differentiated, like that of fast weights.
+        if not leaf.is_parameter or _is_variable(trace, statement):
             yield from _out_of_place(trace, source, site, leaf)
             return
-        torch = edits.torch_in(document)
-        edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
-        if edit is not None and torch is not None:
-            yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,))
-            yield from _put_off(trace, document, statement, torch)
-        if not recorded:
-            yield from into
+    torch = edits.torch_in(document)
+    edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
+    if edit is not None and torch is not None:
+        yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,))
+        yield from _put_off(trace, document, statement, torch)
+    if not recorded:
+        yield from into
     if not leaf.is_parameter:
         yield from _out_of_place(trace, source, site, leaf)
 
@@ -106,7 +104,7 @@ def _is_recorded(error: AutogradError) -> bool:
 
 def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) -> Iterator[Fix]:
     """The write under `torch.no_grad()` after the backward in its block, which still needs the old value."""
-    block = block_of(trace, statement) or []
+    block = block_of(trace, statement)
     last = next((each for each in reversed(block) if _goes_back(each)), None)
     if last is None or last.lineno <= statement.lineno or moved_after(trace, document, [statement], last) is None:
         return

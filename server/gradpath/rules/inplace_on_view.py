@@ -75,12 +75,11 @@ def _way_out(error: AutogradError) -> str:
 def _detached(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     """`hidden = hidden.detach()` in place of each `hidden[i].detach_()` of its block."""
     statement = statement_of(trace, site.node)
-    block = None if statement is None else block_of(trace, statement)
-    name = None if statement is None else _taken_off(statement)
-    if statement is None or block is None or name is None:
+    name = _taken_off(statement)
+    if name is None:
         return
     document = source.document(site)
-    alike = [each for each in block if _taken_off(each) == name]
+    alike = [each for each in block_of(trace, statement) if _taken_off(each) == name]
     dropped = [edits.delete_statement(document, each) for each in alike if each is not statement]
     changes = [edits.replace(document, statement, f"{name} = {name}.detach()"), *filter(None, dropped)]
     if len(changes) == len(alike):
@@ -111,11 +110,10 @@ def _first_of(view: Tensor) -> Tensor:
 
 def _unrecorded(trace: Trace, source: Source, site: Site, error: AutogradError, view: Tensor) -> Iterator[Fix]:
     """A write into a view of a parameter goes under `torch.no_grad()`, where the view was made."""
-    statement = statement_of(trace, site.node)
     document = source.document(site)
     torch = edits.torch_in(document)
-    if error.kind is FaultKind.VIEW_NO_GRAD and view.base is not None and view.base.is_parameter and statement:
-        edit = None if torch is None else edits.wrap(document, statement, f"with {torch}.no_grad():")
+    if error.kind is FaultKind.VIEW_NO_GRAD and view.base is not None and view.base.is_parameter and torch is not None:
+        edit = edits.wrap(document, statement_of(trace, site.node), f"with {torch}.no_grad():")
         yield from Fix.of(Repair(Way.UNRECORDED), Safety.SAFE, edit)
 
 

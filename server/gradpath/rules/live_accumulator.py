@@ -191,7 +191,7 @@ def _is_always_tensor(trace: Trace, found: Growing) -> bool:
     """True if each run of the statement, in functions that the module runs, has put a tensor into a container."""
     statement = statement_of(trace, found.site.node)
     tensors = [event for event in trace.of(Stored) if event.site.node is found.site.node and event.tensor is not None]
-    return isinstance(trace.entry, ast.Module) and statement is not None and len(tensors) >= trace.visits[statement]
+    return isinstance(trace.entry, ast.Module) and len(tensors) >= trace.visits[statement]
 
 
 def _operands(node: ast.expr) -> list[ast.expr]:

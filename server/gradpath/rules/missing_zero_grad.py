@@ -123,26 +123,25 @@ def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> I
     near = next((each for each in frames if optimizer_name(trace, source, step.site, each) is not None), again.site)
     backward, stepping = statement_of(trace, near.node), statement_of(trace, step.site.node)
     call, name = call_of(trace, step.site.node), optimizer_name(trace, source, step.site, near)
-    if backward is not None and name is not None:
+    if name is not None:
         line = f"{name}.zero_grad()"
         edit = edits.insert_before(source.document(near), backward, line)
         yield from Fix.of(Repair(Way.CLEAR_BEFORE_BACKWARD, (name,), text=line), Safety.UNSAFE, edit)
-    if stepping is None or call is None or not isinstance(call.func, ast.Attribute):
+    if call is None or not isinstance(call.func, ast.Attribute):
         return
     owner = name or source.text(step.site, call.func.value)
     line = f"{owner}.zero_grad()"
-    if backward is not None:
-        yield from _each_cleared(trace, source, near, backward, stepping, line)
+    yield from _each_cleared(trace, source, near, backward, stepping, line)
     edit = edits.insert_after(source.document(step.site), stepping, line)
     if edit is not None:  # Gradients of several backwards may be meant to add up until the step.
         yield Fix.by(Repair(Way.CLEAR_AFTER_STEP, (owner,), text=line), Safety.UNSAFE, (edit,))
 
 
 def _each_cleared(
-    trace: Trace, source: Source, near: Site, backward: ast.stmt, stepping: ast.stmt | None, line: str
+    trace: Trace, source: Source, near: Site, backward: ast.stmt, stepping: ast.stmt, line: str
 ) -> Iterator[Fix]:
     """`for optim in optims:` and `optim.zero_grad()` before the backward, if a loop after it steps each of them."""
-    around = ancestry(trace, stepping) if stepping is not None else ()
+    around = ancestry(trace, stepping)
     loop = around[-2] if len(around) > 1 else None
     function = function_of(trace, backward)
     if not isinstance(loop, ast.For) or function_of(trace, loop) is not function or loop.lineno < backward.lineno:
@@ -159,9 +158,8 @@ def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]
     lines: list[str] = []
     for event in trace.among(Mutated, Replaced):
         assert isinstance(event, Mutated | Replaced)
-        statement = statement_of(trace, event.site.node) if updated_by_hand(trace, event) is not None else None
-        read = gradient_read(trace, event)
-        if statement is None or read is None or statement in found:
+        statement, read = statement_of(trace, event.site.node), gradient_read(trace, event)
+        if read is None or statement in found or updated_by_hand(trace, event) is None:
             continue
         lines.append(f"{source.text(event.site, read)} = None")
         found[statement] = edits.insert_after(source.document(event.site), statement, lines[-1])

@@ -77,11 +77,8 @@ def _scaler(trace: Trace, source: Source, site: Site) -> str:
 
 
 def _updated(trace: Trace, source: Source, step: Site, scaler: str) -> Iterator[Fix]:
-    statement = statement_of(trace, step.node)
-    if statement is None:
-        return
     text = f"{scaler}.update()"
-    edit = edits.insert_after(source.document(step), statement, text)
+    edit = edits.insert_after(source.document(step), statement_of(trace, step.node), text)
     yield from Fix.of(Repair(Way.STEP_AFTER, lines=(step.line,), text=text), Safety.SAFE, edit)
 
 

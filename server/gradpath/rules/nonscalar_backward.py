@@ -74,7 +74,7 @@ def _fixes(
 ) -> Iterator[Fix]:
     """The loss is reduced where it is gone back from, or before that where the variable is read further down."""
     statement, document = statement_of(trace, failure.site.node), source.document(failure.site)
-    if loss is None or statement is None:
+    if loss is None:
         return
     for way in ways:
         changes, repair = edits.append(document, loss, f".{way}()"), Repair(Way.REDUCE_BY, text=f".{way}()")

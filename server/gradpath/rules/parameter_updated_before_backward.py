@@ -133,7 +133,7 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
         return
     yield from _handed_on_without_graph(trace, source, found)
     update, last = statement_of(trace, found.site.node), statement_of(trace, near.node)
-    if same_activation(found.site, near) and isinstance(update, ast.Expr) and last is not None:
+    if same_activation(found.site, near) and isinstance(update, ast.Expr):
         yield from _moved(trace, source, found, update, last)
     yield from recomputations(_need(trace, source, found, starts))
 

@@ -67,7 +67,7 @@ def _without_gradient(trace: Trace, source: Source, failure: Failed) -> Iterator
     names = [
         source.text(failure.site, node.value)
         for around in (failure.site.node, statement)
-        for node in (contents(around).attributes if around is not None else ())
+        for node in contents(around).attributes
         if node.attr == "grad"
     ]
     last: dict[str, Tensor] = {}
@@ -80,7 +80,7 @@ def _without_gradient(trace: Trace, source: Source, failure: Failed) -> Iterator
 def _report(trace: Trace, source: Source, failure: Failed, bound: Bound, tensor: Tensor) -> Report:
     name = target_of(source, bound)
     statement = statement_of(trace, bound.site.node)
-    at = bound.site if statement is None else _at(bound.site, statement)
+    at = _at(bound.site, statement)
     tracked = tensor.node is not None
     when = following(trace, failure.site, bound.site)
     if tracked:

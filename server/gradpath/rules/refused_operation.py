@@ -117,10 +117,8 @@ def _fixes(trace: Trace, source: Source, failure: Failed, kind: FaultKind, tenso
 def _deleted(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     """Do not ask a result that has a gradient to require one."""
     statement = statement_of(trace, site.node)
-    edit = None if statement is None else removed(trace, source.document(site), statement)
-    if statement is not None:
-        repair = Repair(Way.DELETE_LINE, lines=(statement.lineno,), text=source.short(site, statement))
-        yield from Fix.of(repair, Safety.SAFE, edit)
+    repair = Repair(Way.DELETE_LINE, lines=(statement.lineno,), text=source.short(site, statement))
+    yield from Fix.of(repair, Safety.SAFE, removed(trace, source.document(site), statement))
 
 
 def _as_numbers(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:

@@ -236,11 +236,8 @@ def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> I
         return
     yield from _added(trace, source, step, other)
     statement, backward = statement_of(trace, step.site.node), statement_of(trace, other.node)
-    if statement is not None and backward is not None:
-        moved = moved_after(trace, source.document(step.site), [statement], backward)
-        yield from Fix.of(
-            Repair(Way.MOVE_AFTER_BACKWARD, lines=(statement.lineno,)), Safety.UNSAFE, moved, rewrite=True
-        )
+    moved = moved_after(trace, source.document(step.site), [statement], backward)
+    yield from Fix.of(Repair(Way.MOVE_AFTER_BACKWARD, lines=(statement.lineno,)), Safety.UNSAFE, moved, rewrite=True)
 
 
 def _called(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:

@@ -11,7 +11,6 @@ from gradpath.features.flow import Arrival, Call, Cell, Flow, Parameter, Reason,
 from gradpath.features.flow.observed import Key, Observed, best, observe
 from gradpath.findings.gradient_flow import optimizer_name
 from gradpath.findings.report import Source
-from gradpath.findings.syntax import statement_of
 from gradpath.interpreter.trace import Decision, Site, Stepped, Trace
 from gradpath.interpreter.values import Unknown
 from gradpath.support.fast_dataclasses import replace
@@ -189,7 +188,7 @@ def _optimizers(traces: Sequence[Trace], source: Source) -> dict[Key, str]:
     for trace in traces:
         for event in trace.of(Stepped):
             key = tuple(frame.node for frame in event.site.frames())
-            if key not in found and statement_of(trace, event.site.node) is not None:
+            if key not in found:
                 found[key] = optimizer_name(trace, source, event.site, event.site) or ""
     return found
 

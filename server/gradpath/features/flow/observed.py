@@ -262,8 +262,7 @@ def _use(step: Stepped, tensor: Tensor, updated: set[int], held: set[int], zeros
 
 def _by_hand(trace: Trace, found: Observed, site: Site, leaf: Tensor) -> None:
     """A statement that moves a leaf by its gradient: each is a step of its own."""
-    statement = statement_of(trace, site.node)
-    site = site if statement is None else replace(site, node=statement)
+    site = replace(site, node=statement_of(trace, site.node))
     key = _key(site)
     if not _is_room(found.steps, key, site):
         return

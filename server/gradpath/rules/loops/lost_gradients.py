@@ -121,15 +121,13 @@ def _lost_unseen(trace: Trace, step: Stepped) -> Lost | None:
 
 def _fixes(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
     clear, backward = (statement_of(trace, event.site.node) for event in (lost.cleared, lost.backward))
-    if clear is None or backward is None:
-        return
     document = source.document(lost.cleared.site)
     together = same_activation(lost.cleared.site, lost.backward.site)
     moved = moved_before(trace, document, clear, backward) if together else None
     if moved is not None:
         yield Fix.by(Repair(Way.MOVE_BEFORE_BACKWARD, lines=(clear.lineno,)), Safety.UNSAFE, moved, rewrite=True)
         step = statement_of(trace, lost.step.site.node)
-        if any(each is step for each in block_of(trace, clear) or ()):
+        if any(each is step for each in block_of(trace, clear)):
             return  # Else the step waits for more than one backward.
     yield from after_step(trace, source, lost.cleared.site, lost.step.site)
 
@@ -141,10 +139,6 @@ def after_step(trace: Trace, source: Source, cleared: Site, stepped: Site) -> It
         return
     document = source.document(cleared)
     moved = moved_after(trace, document, [clear], step)
-    if (
-        moved is None
-        and function_of(trace, clear) is function_of(trace, step)
-        and len(block_of(trace, clear) or ()) > 1
-    ):
+    if moved is None and function_of(trace, clear) is function_of(trace, step) and len(block_of(trace, clear)) > 1:
         moved = edits.relocated(document, [clear], partial(edits.insert_after, document, step))
     yield from Fix.of(Repair(Way.MOVE_AFTER_STEP, lines=(clear.lineno,)), Safety.UNSAFE, moved, rewrite=True)

@@ -49,7 +49,7 @@ class LostShare:
     def _fixes(self, trace: Trace, source: Source) -> Iterator[Fix]:
         step, backward = (statement_of(trace, each.site.node) for each in (self.step, self.backward))
         here = function_of(trace, self.step.site.node) is function_of(trace, self.backward.site.node)
-        if here and isinstance(step, ast.Expr) and backward is not None and not tests_of(trace, self.step.site):
+        if here and isinstance(step, ast.Expr) and not tests_of(trace, self.step.site):
             document = source.document(self.step.site)
             moved = edits.relocated(document, [step], partial(edits.insert_after, document, backward))
             repair = Repair(Way.MOVE_AFTER_BACKWARD, lines=(step.lineno,))

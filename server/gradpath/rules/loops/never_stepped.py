@@ -115,7 +115,7 @@ def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
 def _is_being_written(trace: Trace, source: Source, found: NeverStepped) -> bool:
     """True if nothing but a bare name follows in the file: the step may be what is typed next."""
     statement = statement_of(trace, found.last.node)
-    end = 0 if statement is None else statement.end_lineno or statement.lineno
+    end = statement.end_lineno or statement.lineno
     return all(
         each.lineno <= end or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Name | ast.Attribute))
         for each in statements(source.tree(found.last.path).body)
@@ -322,9 +322,8 @@ def _stepping_as_well(trace: Trace, source: Source, found: NeverStepped, branch:
     """Step the optimizer before what a branch calls in its place."""
     statement = statement_of(trace, branch.node)
     line = f"{found.name}.step()"
-    edit = None if statement is None else edits.insert_before(source.document(branch), statement, line)
-    if statement is not None:
-        yield from Fix.of(Repair(Way.STEP_AFTER, (found.name,), (statement.lineno - 1,), line), Safety.UNSAFE, edit)
+    edit = edits.insert_before(source.document(branch), statement, line)
+    yield from Fix.of(Repair(Way.STEP_AFTER, (found.name,), (statement.lineno - 1,), line), Safety.UNSAFE, edit)
 
 
 def _stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterator[Fix]:
@@ -347,13 +346,9 @@ def _stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix
                 yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),))
                 return
     near = next((frame for frame in found.last.frames() if same_activation(frame, found.cleared.site)), None)
-    statement = None if near is None else statement_of(trace, near.node)
-    if (
-        near is None
-        or statement is None
-        or function_of(trace, statement) is not function_of(trace, found.cleared.site.node)
-    ):
+    if near is None or function_of(trace, near.node) is not function_of(trace, found.cleared.site.node):
         return
+    statement = statement_of(trace, near.node)
     scaler = _scaler(found.backward)
     line = f"{found.name}.step()" if scaler is None else f"{scaler}.step({found.name})"
     edit = edits.insert_after(source.document(near), statement, line)

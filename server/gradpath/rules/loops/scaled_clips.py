@@ -85,7 +85,7 @@ def _of_scaler(trace: Trace, step: Stepped) -> tuple[ast.expr, ast.expr] | None:
 def _unscaled(trace: Trace, source: Source, found: ScaledClip) -> Iterator[Fix]:
     clip, step = found.clip.site, found.step.site
     parts, statement = _of_scaler(trace, found.step), statement_of(trace, clip.node)
-    if parts is None or statement is None or not same_activation(clip, step):
+    if parts is None or not same_activation(clip, step):
         return
     document = source.document(clip)
     scaler, optimizer = (edits.flat(document, each) for each in parts)

@@ -149,9 +149,8 @@ def _freezes(statement: ast.Assign) -> bool:
 def appending(trace: Trace, source: Source, found: Forgotten) -> Iterator[Fix]:
     """Append the group to the list that the optimizer is given."""
     groups, value = found.site.node, found.group.node
-    making = statement_of(trace, groups)
     if not isinstance(groups, ast.Name) or not isinstance(value, ast.Assign) or not isinstance(value.value, ast.Dict):
         return
     line = f"{groups.id}.append({found.name})"
-    edit = None if making is None else edits.insert_before(source.document(found.site), making, line)
+    edit = edits.insert_before(source.document(found.site), statement_of(trace, groups), line)
     yield from Fix.of(Repair(Way.ADD_GROUP, (found.name,), text=line), Safety.UNSAFE, edit)

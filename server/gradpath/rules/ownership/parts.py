@@ -54,7 +54,7 @@ def place_of(trace: Trace, event: Attached | Overlooked) -> Site:
     """The statement that put something into a module."""
     statement = statement_of(trace, event.site.node)
     simple = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
-    return replace(event.site, node=statement) if simple and statement is not None else event.site
+    return replace(event.site, node=statement) if simple else event.site
 
 
 def _is_for(given: Given, event: Attached) -> bool:

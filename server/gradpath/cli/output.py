@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from gradpath import __version__
@@ -19,8 +17,7 @@ from gradpath.render.style import BOLD, GREEN, RED, Style
 from gradpath.render.summary import render_statistics, render_summary
 from gradpath.render.width import safe_text
 from gradpath.rules import RULES
-from gradpath.source.cells import in_cells
-from gradpath.source.document import Document, UnreadableSource, read_document
+from gradpath.source.cells import in_cells, texts_of
 from gradpath.support.fast_dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -176,21 +173,7 @@ def _name_reports(outcomes: Sequence[Checked]) -> None:
 
 def source_lookup(outcomes: Sequence[Checked]) -> SourceLookup:
     """A function from a path to the text that was checked under it, or to that of the file."""
-    known = {outcome.path: outcome.document for outcome in outcomes if outcome.document is not None}
-    notebooks = notebooks_among(outcomes)
-
-    @cache
-    def source_of(path: str, cell: int | None) -> Document | None:
-        if cell is not None and path in notebooks:
-            return notebooks[path].source(cell)
-        if path in known:
-            return known[path]
-        try:
-            return read_document(Path(path), path)
-        except UnreadableSource:
-            return None  # The label is then shown without its source.
-
-    return source_of
+    return texts_of({outcome.path: outcome.document for outcome in outcomes if outcome.document is not None})
 
 
 def _write_difference(fixes: Sequence[Fixed], stream: TextIO) -> None:

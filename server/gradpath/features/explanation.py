@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 
 from gradpath.analysis.check import LEAN, Analysis, check
@@ -15,11 +14,10 @@ from gradpath.features.tracebacks import Failure, failures
 from gradpath.features.whereabouts import Whereabouts
 from gradpath.render.full import render_full
 from gradpath.render.gaps import gap_lines
-from gradpath.render.report import SourceLookup
 from gradpath.render.style import BOLD, PLAIN, Style
 from gradpath.render.width import safe_text, wrapped
-from gradpath.source.cells import CellsDocument, gaps_in_cells, in_cells
-from gradpath.source.document import Document, UnreadableSource, read_document
+from gradpath.source.cells import CellsDocument, gaps_in_cells, in_cells, texts_of
+from gradpath.source.document import Document
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.internal_errors import Place as Spot
 from gradpath.support.internal_errors import failed
@@ -129,7 +127,7 @@ def told(answer: Answer, whereabouts: Whereabouts, style: Style = PLAIN) -> Iter
     diagnostic = answer.match.diagnostic
     if not answer.match.certain:
         yield "Where it was raised is not where the fault shows here, but on the way there is:"
-    yield render_full(diagnostic, _sources(whereabouts), style)
+    yield render_full(diagnostic, texts_of(whereabouts.documents), style)
     fixes = [fix for fix in diagnostic.fixes if fix.edits]
     if fixes:
         yield ""
@@ -157,24 +155,6 @@ def _config(document: Document) -> Config:
 
 def _notebooks(whereabouts: Whereabouts) -> dict[str, CellsDocument]:
     return {path: each for path, each in whereabouts.documents.items() if isinstance(each, CellsDocument)}
-
-
-def _sources(whereabouts: Whereabouts) -> SourceLookup:
-    """A function from a path to the text that was checked under it, or to that of the file."""
-    notebooks = _notebooks(whereabouts)
-
-    @cache
-    def source_of(path: str, cell: int | None) -> Document | None:
-        if cell is not None and path in notebooks:
-            return notebooks[path].source(cell)
-        if path in whereabouts.documents:
-            return whereabouts.documents[path]
-        try:
-            return read_document(Path(path), path)
-        except UnreadableSource:
-            return None  # The label is then shown without its source.
-
-    return source_of
 
 
 def _stack(places: Sequence[Place], whereabouts: Whereabouts) -> Iterator[str]:

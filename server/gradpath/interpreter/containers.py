@@ -59,12 +59,6 @@ class List(Container):
     def shown(self) -> int:
         return max(SOME, len(self.items))
 
-    def truth(self, machine: Machine) -> bool | None:
-        return True if self.items else (None if self.open else False)
-
-    def length(self, machine: Machine) -> int | None:
-        return None if self.open else len(self.items)
-
     def is_longer(self, machine: Machine) -> bool:
         """True if the list may be longer: earlier iterations of a loop filled it, and this one represents many."""
         return self.filled is not None and machine.grows(self.filled)

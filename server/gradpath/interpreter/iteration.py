@@ -22,6 +22,12 @@ class Container(Object):
 
     open: bool
 
+    def truth(self, machine: Machine) -> bool | None:
+        return True if self.parts() else (None if self.open else False)
+
+    def length(self, machine: Machine) -> int | None:
+        return None if self.open else len(self.parts())
+
     def shown(self) -> int:
         """How many items represent it in an iteration, where it is open."""
         return SOME

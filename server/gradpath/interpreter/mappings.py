@@ -57,12 +57,6 @@ class Dict(Container):
     def parts(self) -> Sequence[Value]:
         return [value for _, value in self.entries.values()]
 
-    def truth(self, machine: Machine) -> bool | None:
-        return True if self.entries else (None if self.open else False)
-
-    def length(self, machine: Machine) -> int | None:
-        return None if self.open else len(self.entries)
-
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         return iter([key for key, _ in self.entries.values()])
 
@@ -283,12 +277,6 @@ class Set(Container):
 
     def parts(self) -> Sequence[Value]:
         return tuple(self.members.values())
-
-    def truth(self, machine: Machine) -> bool | None:
-        return True if self.members else (None if self.open else False)
-
-    def length(self, machine: Machine) -> int | None:
-        return None if self.open else len(self.members)
 
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         return iter(list(self.members.values()))

@@ -55,9 +55,6 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
         twins = _names_of(trace, event)
         if len(twins) > 1:
             return _of_twins(trace, source, event, twins[0], twins[-1])
-        names = [ast.unparse(each) for each in _names_in(event.site.node)]
-        if len(set(names)) > 1:
-            return _of_one(event, names[0], names[-1])
         return Report(
             event.site,
             f"`{loaded}` changes nothing: it loads what is there",
@@ -127,16 +124,6 @@ def _of_twins(trace: Trace, source: Source, event: Loaded, first: Named, second:
         ),
         help=f"give `{new}` a network of its own, such as a `copy.deepcopy()` of it",
         fixes=source.proposed(_network_copied(trace, source, second)),
-    )
-
-
-def _of_one(event: Loaded, new: str, old: str) -> Report:
-    """The same of a network that is not seen, where it is loaded into itself."""
-    return Report(
-        event.site,
-        f"`{new}` is no copy of `{old}`: both are one network",
-        (Step(event.site, "loads what is there already"),),
-        help=f"give `{new}` a network of its own, such as a `copy.deepcopy()` of it",
     )
 
 

@@ -87,10 +87,6 @@ def _is_kept_as_number(trace: Trace, found: Growing) -> bool:
     return found.trained is None and is_number(trace, found.tensor) and not is_join(found.site.node)
 
 
-def _is_trained(found: Growing) -> bool:
-    return bool(_trained_by(found))
-
-
 def _trained_by(found: Growing) -> tuple[Site, ...]:
     """The backwards through what is kept: a path of an evaluation, which has none, says nothing of a training."""
     node = found.tensor.node

@@ -10,10 +10,12 @@ import ast
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Gap, Label, Position, Range
-from gradpath.source.document import Document
+from gradpath.source.document import Document, UnreadableSource, read_document
 from gradpath.source.edits import apply_edits, difference
 from gradpath.source.magics import UNKNOWN, python_of
 from gradpath.source.positions import line_starts
@@ -217,6 +219,22 @@ def _fix(fix: Fix, notebooks: Mapping[str, CellsDocument], told: Callable[[str],
     """A fix in terms of cells; None where one of its edits cannot be made in any cell."""
     edits = edits_in_cells(fix.edits, notebooks)
     return None if edits is None else replace(fix, title=told(fix.title), edits=edits)
+
+
+def texts_of(documents: Mapping[str, Document]) -> Callable[[str, int | None], Document | None]:
+    """A function from a path, and the number of a cell in it, to the text that was read there, or is there now."""
+
+    @cache
+    def text_at(path: str, cell: int | None) -> Document | None:
+        known = documents.get(path)
+        if cell is not None and isinstance(known, CellsDocument):
+            return known.source(cell)
+        try:
+            return read_document(Path(path), path) if known is None else known
+        except UnreadableSource:
+            return None  # A label is then shown without its source.
+
+    return text_at
 
 
 def edits_in_cells(edits: Sequence[Edit], notebooks: Mapping[str, CellsDocument]) -> tuple[Edit, ...] | None:

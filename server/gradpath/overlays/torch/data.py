@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 
-from gradpath.autograd.ops import find_op
+from gradpath.autograd.ops import op_of
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.endings import Raised
@@ -158,8 +158,7 @@ def _collated(machine: Machine, items: Sequence[Value], batch: int | None) -> Va
     first = items[0]
     match first:
         case TensorValue():
-            op = find_op("torch.stack")
-            made = None if op is None else call_operation(machine, op, Arguments([List(list(items))]))
+            made = call_operation(machine, op_of("torch.stack"), Arguments([List(list(items))]))
             if isinstance(made, TensorValue) and made.tensor.shape is not None:
                 made.tensor.shape = (batch, *made.tensor.shape[1:])
             return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradpath.autograd.layout import Order
-from gradpath.autograd.ops import find_op, op_of
+from gradpath.autograd.ops import op_of
 from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.sizes import indices
@@ -110,11 +110,7 @@ def write(machine: Machine, target: TensorValue, new: Value) -> None:
     """Copy `new` into `target`, as `copy_` and `fill_` do."""
     plain = _written(machine, target, new)
     name = "torch.Tensor.copy_" if isinstance(plain, TensorValue) else "torch.Tensor.fill_"
-    op = find_op(name)
-    if op is None:
-        machine.autograd.bump(target.tensor, name)
-        return
-    call_operation(machine, op, Arguments([target, plain]))
+    call_operation(machine, op_of(name), Arguments([target, plain]))
 
 
 def _written(machine: Machine, target: TensorValue, value: Value) -> Value:

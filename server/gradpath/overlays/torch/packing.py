@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradpath.autograd.ops import find_op
+from gradpath.autograd.ops import op_of
 from gradpath.interpreter.builtin_types import TypeClass
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import OF_TENSORS
@@ -54,13 +54,13 @@ def repacked(result: Value) -> Value:
 
 def _gathered(machine: Machine, name: str, value: Value) -> Value:
     """A copy of a tensor's rows in another order, which saves where they came from."""
-    op = find_op("torch.index_select")
     if isinstance(value, Unknown) and value.kind in OF_TENSORS:
         value = presume_tensor(machine, value)
-    if op is None or not isinstance(value, TensorValue):
+    if not isinstance(value, TensorValue):
         return machine.unknown(name, None, (value,))
     index = wrap(machine.autograd.tensor(shape=(None,), dtype="int64"))
-    made = run_operation(machine, f"torch.nn.utils.rnn.{name}", op, {"input": value, "dim": 0, "index": index})
+    inputs = {"input": value, "dim": 0, "index": index}
+    made = run_operation(machine, f"torch.nn.utils.rnn.{name}", op_of("torch.index_select"), inputs)
     if isinstance(made, TensorValue):
         made.tensor.shape = None
     return made
@@ -83,10 +83,9 @@ def _pad_packed(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _joined(machine: Machine, sequences: Value) -> Value:
-    op = find_op("torch.cat")
-    if op is None or not isinstance(sequences, (List, tuple)):
+    if not isinstance(sequences, (List, tuple)):
         return machine.unknown("sequences", None, (sequences,))
-    return call_operation(machine, op, Arguments([sequences]))
+    return call_operation(machine, op_of("torch.cat"), Arguments([sequences]))
 
 
 def _pad(machine: Machine, arguments: Arguments) -> Value:

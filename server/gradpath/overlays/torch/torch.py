@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.layout import Order, Steps, simplest, steps_of
-from gradpath.autograd.ops import find_op
+from gradpath.autograd.ops import find_op, op_of
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.sizes.steps import expanded, pointwise
@@ -183,11 +183,9 @@ def finish(machine: Machine, arguments: Arguments, shape: Shape | None, dtype: s
 
 def _normal(machine: Machine, arguments: Arguments) -> Value:
     """`torch.normal`: a factory where it is given numbers; of tensors it keeps the graph, with gradients of zero."""
-    op = find_op("torch.normal")
-    given = [arguments.get(0, "mean", None), arguments.get(1, "std", None)]
-    if op is None or all(map(is_data, given)):
+    if all(map(is_data, [arguments.get(0, "mean", None), arguments.get(1, "std", None)])):
         return finish(machine, arguments, None, "float32")
-    return call_operation(machine, op, arguments)
+    return call_operation(machine, op_of("torch.normal"), arguments)
 
 
 def _of_floats(machine: Machine, arguments: Arguments) -> Value:
@@ -376,9 +374,9 @@ def _each_expanded(machine: Machine, arguments: Arguments, name: str) -> Value:
     if len(values) == 1 and isinstance(values[0], (tuple, List)):
         values = sequence(machine, values[0]) or []
     tensors = [value.tensor for value in values if isinstance(value, TensorValue)]
-    op = find_op(name)
-    if len(tensors) != len(values) or op is None:
+    if len(tensors) != len(values):
         return machine.unknown(name, None, tuple(values))
+    op = op_of(name)
     shapes = parts_of(op, given(op, {"tensors": tensors}, arguments.keywords)) or [None] * len(tensors)
     views: list[Value] = []
     for index, (tensor, shape) in enumerate(zip(tensors, shapes, strict=True)):

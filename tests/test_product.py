@@ -93,6 +93,7 @@ LATE = (
     *(
         "gradpath.lsp",
         "gradpath.analysis.fix_validation",
+        "gradpath.analysis.trials",
         "gradpath.names.finder",
         "gradpath.render.json",
         "gradpath.render.sarif",

@@ -27,13 +27,13 @@ def offered(text: str) -> list[bool]:
 
 
 def test_a_fix_that_was_not_tried_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradpath.analysis.fix_validation.TRIALS", 4)
+    monkeypatch.setattr("gradpath.analysis.trials.TRIALS", 4)
     found = offered(MANY)
     assert (len(found), found[0], found[-1]) == (60, True, False)
 
 
 def test_the_more_reports_a_document_has_the_fewer_trials_it_is_worth(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradpath.analysis.fix_validation.REPORTS", 240)
+    monkeypatch.setattr("gradpath.analysis.trials.REPORTS", 240)
     assert sum(offered(MANY)) < 6
     assert all(offered("import torch\n" + "".join(map(FAULT.format, range(3)))))
 

@@ -12,6 +12,7 @@ import pytest
 
 import gradpath.analysis.check
 import gradpath.analysis.fix_validation
+import gradpath.analysis.trials
 import gradpath.features.callers  # They keep the check that they find: not the made-up one of a test.
 import gradpath.features.explanation
 from gradpath.cli import main
@@ -69,6 +70,7 @@ def gradpath_main(project: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: p
     """Run `gradpath` with arguments, on the made-up analysis; `stdin` are the bytes of standard input."""
     monkeypatch.setattr(gradpath.analysis.check, "check", made_up.check)
     monkeypatch.setattr(gradpath.analysis.fix_validation, "check", made_up.check)
+    monkeypatch.setattr(gradpath.analysis.trials, "check", made_up.check)
 
     def run(*arguments: str, stdin: bytes = b"") -> Outcome:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
-from pathlib import Path
 
 from gradpath.analysis.check import THOROUGH, Analysis, check, never
 from gradpath.analysis.incremental import Ending
 from gradpath.analysis.masked_faults import beyond_the_first, found_beyond, left_after, merged
 from gradpath.analysis.path_regression import loses, matched
-from gradpath.analysis.trial_states import AUTOGRAD, Key, State, Texts, key_of, new_reports, state_of, text_in
+from gradpath.analysis.trial_states import AUTOGRAD, Key, State, Texts, key_of, new_reports, text_in
+from gradpath.analysis.trials import Trials
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety, best_of
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety, best_of
 from gradpath.findings.report import Rule
 from gradpath.fixes.advice import borne_out, rank, repeats, says
 from gradpath.fixes.lessons import costs, is_kept, makes_constant, still_learns
-from gradpath.names.files import TREES
-from gradpath.names.project import Project, project_of
+from gradpath.names.project import Project
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.rules import RULES
-from gradpath.source.bindings import unbinds
-from gradpath.source.cells import with_text
-from gradpath.source.document import Document, UnreadableSource, read_document
-from gradpath.source.edits import added, apply_edits, difference, kept_lines, lines_after, place_before
-from gradpath.source.parse import Parsed, parse
+from gradpath.source.document import Document
+from gradpath.source.edits import added, difference, kept_lines, lines_after
 from gradpath.support.fast_dataclasses import replace
-
-TRIALS = 48
-"""Checks that the fixes of one document may cost; a fix that would be tried after that is not offered."""
-
-REPORTS = 2_400
-"""Reports that these checks may find together: each finds those of the whole document again."""
 
 ROUNDS = 4
 """Fixes that may be put together into one, where each uncovers a place of the same mistake."""
@@ -57,7 +45,8 @@ def mended(
     ]
     if not any(each.fixes or not each.advice or any(line.refuted for line in each.advice) for each in chosen):
         return analysis
-    workshop = _Workshop(analysis, config or Config(), cancelled, project, chosen)
+    around = _lines_of(chosen, analysis.document.path)
+    workshop = _Workshop(Trials(analysis, config or Config(), cancelled, project, around))
     after = {id(each): workshop.told(workshop.proposed(each)) for each in chosen}
     told = [after.get(id(each), each) for each in analysis.diagnostics]
     return replace(analysis, diagnostics=merged(told, workshop.masked(told)))
@@ -70,34 +59,17 @@ def gets_less_far(after: Document, before: Document, edits: Sequence[Edit], conf
 
 
 class _Workshop:
-    """Trials of one document, as many as `TRIALS` and `REPORTS` allow."""
+    """Fixes of one document on trial: those that lead nowhere are left out, and those that are a part are completed."""
 
-    def __init__(
-        self,
-        analysis: Analysis,
-        config: Config,
-        cancelled: Callable[[], bool],
-        project: Project | None,
-        chosen: Sequence[Diagnostic],
-    ) -> None:
-        self._path = analysis.document.path
-        self._document, self._last = analysis.document, analysis.parsed
-        self._told_by = config
-        self._config = replace(config, select=(), ignore=(), levels={}, per_file_ignores={})
-        self._cancelled = cancelled
-        self._project = project
-        self._memory, self._around = analysis.memory, _lines_of(chosen, self._path)
-        self._left = min(TRIALS, 1 + REPORTS // len(analysis.diagnostics))
-        self._known: dict[tuple[tuple[str, str], ...], State] = {}
+    def __init__(self, trials: Trials) -> None:
+        self._trials, self._before = trials, trials.before
+        self._document, self._path = trials.document, trials.document.path
         self._masked: dict[int, Sequence[Diagnostic]] = {}
         self._leaving: set[tuple[Edit, ...]] = set()
-        self._sources: dict[str, str] = {self._path: analysis.document.text}
-        found = self._checked({})
-        self._before = state_of(analysis, {}, self._source) if found is None else found
 
     def proposed(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic with its fixes and its advice, where the analysis has not worked them out."""
-        found = () if diagnostic.advice else self._before.reports.get(key_of(diagnostic, self._source), ())
+        found = () if diagnostic.advice else self._before.reports.get(self._trials.key_of(diagnostic), ())
         same = next((each for each in found if each.range == diagnostic.range), diagnostic)
         return replace(diagnostic, fixes=same.fixes, advice=same.advice, help=same.help, alternatives=same.alternatives)
 
@@ -134,8 +106,7 @@ class _Workshop:
         for each in told:
             if not (each.pytorch and any(fix.preferred for fix in each.fixes)):
                 continue
-            ways = [(fix, self._edited({}, fix.edits)) for fix in each.fixes if fix.edits]
-            states = [(fix, self._known.get(tuple(sorted((texts or {}).items())))) for fix, texts in ways]
+            states = [(fix, self._trials.known(fix.edits)) for fix in each.fixes if fix.edits]
             left = [left_after(*way, self._document, [*told, *found]) for way in states]
             if all(left):
                 found += beyond_the_first(self._beyond(each), left)
@@ -147,40 +118,29 @@ class _Workshop:
         if path != self._path or not diagnostic.pytorch:
             return ()
         if line not in self._masked:
-            self._masked[line] = found_beyond(line, path, self._going_on)
+            self._masked[line] = found_beyond(line, path, self._trials.going_on)
         return self._masked[line]
-
-    def _going_on(self, lines: frozenset[int]) -> Analysis:
-        """A check of the document whose paths go on after faults on some lines."""
-        depth = replace(THOROUGH, mended=lines)
-        return check(self._document, self._told_by, cancelled=self._cancelled, project=self._project, depth=depth)
 
     def _tried(self, diagnostic: Diagnostic, fix: Fix) -> Fix | None:
         """The fix, completed where it is a part of the way only; None where it leads nowhere."""
-        if self._left == 0:
+        if self._trials.are_over:
             return None
-        key = key_of(diagnostic, self._source)
+        key = self._trials.key_of(diagnostic)
         touched = self._touched(fix.edits)
-        made, texts = fix, self._edited({}, fix.edits)
+        made, texts = fix, self._trials.edited({}, fix.edits)
         seen: list[Texts] = [{}]
         for _ in range(ROUNDS):
             if texts is None or texts in seen:
                 return None
             seen.append(texts)
-            state = self._checked(texts)
+            state = self._trials.checked(texts)
             if state is None or state.unread > self._before.unread:
                 return None
             new = new_reports(self._before, state, key, touched)
-            if any(_may_be_older(each, diagnostic) for each in new):
-                stood = {(each.rule, each.range) for each in self._beyond(diagnostic)}
-                places = [(each.rule, self._place_before(each.path, each.range, made, texts)) for each in new]
-                may = [_may_be_older(each, diagnostic) for each in new]
-                found, new = (
-                    new,
-                    [each for each, at, old in zip(new, places, may, strict=True) if not (old and at in stood)],
-                )
-                if len(new) < len(found):
-                    self._leaving.add(made.edits)
+            fresh = [each for each in new if not self._stood_before(each, diagnostic, made, texts)]
+            if len(fresh) < len(new):
+                self._leaving.add(made.edits)
+            new = fresh
             if any(_rule(each).idle and not _goes_on(each, fix) for each in new):
                 return None
             ran = state.progress[0] >= self._before.progress[0] and state.first >= self._before.first
@@ -201,15 +161,22 @@ class _Workshop:
                 alone = self._in_the_text_before(next_fix, made, texts, back)
                 if alone is None:
                     return None  # It was without effect.
-                made, texts = alone, self._edited({}, alone.edits)
+                made, texts = alone, self._trials.edited({}, alone.edits)
                 continue
             weaker = next_fix is not None and made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE
             if next_fix is None or (weaker and not _rule(left[0]).idle):
                 loses = self._loses(state, made, diagnostic)
                 return None if loses else self._unfinished(made, state, left, diagnostic)
-            texts = self._edited(texts, next_fix.edits)
+            texts = self._trials.edited(texts, next_fix.edits)
             made = made if texts is None else self._joined(made, next_fix, texts, back)
         return None
+
+    def _stood_before(self, report: Diagnostic, diagnostic: Diagnostic, made: Fix, texts: Texts) -> bool:
+        """Whether a report on the `texts` that a fix `made` is of what is also found beyond the fault that it mends."""
+        if not _may_be_older(report, diagnostic):
+            return False
+        place = self._trials.place_before(report, made.edits, texts)
+        return any((each.rule, each.range) == (report.rule, place) for each in self._beyond(diagnostic))
 
     def _judged(self, fix: Fix, state: State) -> Fix | None:
         """The fix with what else it changes of what is learnt, then unsafe; None if a loss becomes constant."""
@@ -230,8 +197,8 @@ class _Workshop:
             return self._judged(fix, state)
         if any(each.rule == diagnostic.rule or _rule(each).idle for each in left):
             return None
-        here = key_of(diagnostic, self._source)[2]
-        if any(key_of(each, lambda path: text_in(state.texts, path, self._source))[2] == here for each in left):
+        here = self._trials.key_of(diagnostic)[2]
+        if any(key_of(each, lambda path: text_in(state.texts, path, self._trials.text_of))[2] == here for each in left):
             return None  # The same place fails for another reason.
         path, fault = _raising_after(diagnostic, fix.edits)
         first = min(edit.range.start.line for edit in fix.edits)
@@ -261,23 +228,19 @@ class _Workshop:
 
     def _same_story(self, new: Diagnostic, old: Diagnostic, made: Fix, texts: Texts) -> bool:
         """Whether a report on the `texts` that a fix `made` tells of the same places as one before it, step by step."""
-        told = [(label.path, self._place_before(label.path, label.range, made, texts)) for label in new.labels]
+        told = [(each.path, self._trials.place_before(each, made.edits, texts)) for each in new.labels]
         return new.rule == old.rule and told == [(label.path, label.range) for label in old.labels]
 
     def _in_the_text_before(self, fix: Fix, made: Fix, texts: Texts, back: Mapping[int, int]) -> Fix | None:
         """A fix for the `texts` that another one `made`, as it is without that; `back` says where lines were before."""
         moved: list[Edit] = []
         for edit in fix.edits:
-            place = self._place_before(edit.path, edit.range, made, texts)
+            place = self._trials.place_before(edit, made.edits, texts)
             if place is None:
                 return None
             moved.append(replace(edit, range=place))
         repairs = _in_lines(fix.repairs, back)
         return replace(fix, title=title_of(repairs), edits=tuple(moved), repairs=repairs)
-
-    def _place_before(self, path: str, place: Range, made: Fix, texts: Texts) -> Range | None:
-        before, after = Document(path, self._source(path)), Document(path, text_in(texts, path, self._source))
-        return place_before(before, made.edits, after, place)
 
     def _touched(self, edits: Sequence[Edit]) -> set[Key]:
         """The reports under whose squiggle the edits change the text."""
@@ -312,7 +275,7 @@ class _Workshop:
             (each.rule, each.range.start.line)
             for found in self._before.reports.values()
             for each in found
-            if key_of(each, self._source) != key_of(diagnostic, self._source)
+            if self._trials.key_of(each) != self._trials.key_of(diagnostic)
         }
         known = {
             _raising_after(each, ())
@@ -330,76 +293,12 @@ class _Workshop:
     def _joined(self, one: Fix, other: Fix, texts: Texts, back: Mapping[int, int]) -> Fix:
         """Both fixes as one, which leads to `texts`; `back` says where lines were before the first."""
         safe = one.safety is Safety.SAFE and other.safety is Safety.SAFE
-        edits = tuple(
-            edit for path, text in texts.items() for edit in difference(Document(path, self._source(path)), text)
-        )
+        before = {path: Document(path, self._trials.text_of(path)) for path in texts}
+        edits = tuple(edit for path, text in texts.items() for edit in difference(before[path], text))
         repairs = tuple(dict.fromkeys((*one.repairs, *_in_lines(other.repairs, back))))
         safety = Safety.SAFE if safe else Safety.UNSAFE
         made = Fix.by(repairs, safety, edits, rewrite=one.rewrite or other.rewrite)
         return replace(made, eligible=one.eligible and safe)
-
-    def _edited(self, texts: Texts, edits: Sequence[Edit]) -> Texts | None:
-        after = dict(texts)
-        for path in dict.fromkeys(edit.path for edit in edits):
-            text = text_in(texts, path, self._source)
-            document = Document(path, text)
-            ordered = sorted((each for each in edits if each.path == path), key=lambda each: each.range.start)
-            if any(one.range.end > other.range.start for one, other in pairwise(ordered)):
-                return None
-            after[path] = apply_edits(document, ordered)
-            if after[path] == text or unbinds(self._parsed(path, text), self._parsed(path, after[path])):
-                return None
-        return after
-
-    def _parsed(self, path: str, text: str) -> Parsed:
-        """The parse of a text of a file, which shares with that of the analysis what comes before a change."""
-        if path != self._path:
-            return parse(Document(path, text))
-        if text == self._document.text:
-            return self._last
-        return TREES.keep(TREES.of_document(with_text(self._document, text), self._last))
-
-    def _source(self, path: str) -> str:
-        """The text of a file as the analysis has seen it."""
-        if path not in self._sources:
-            text = self._project.read(Path(os.path.abspath(path))) if self._project is not None else None
-            try:
-                self._sources[path] = read_document(Path(path)).text if text is None else text
-            except UnreadableSource:
-                self._sources[path] = ""
-        return self._sources[path]
-
-    def _checked(self, texts: Texts) -> State | None:
-        """What a check says of the document with these texts; None where no trial is left."""
-        key = tuple(sorted(texts.items()))
-        if key not in self._known:
-            if self._left == 0 or self._cancelled():
-                return None
-            self._left -= 1
-            document = with_text(self._document, text_in(texts, self._path, self._source))
-            project = self._project_with(texts)
-            memory = self._memory if project is self._project else None
-            analysis = check(
-                document,
-                self._config,
-                last=self._last,
-                cancelled=self._cancelled,
-                project=project,
-                memory=memory,
-                depth=THOROUGH if self._known else replace(THOROUGH, around=self._around),
-            )
-            self._memory = self._memory if self._known else analysis.memory
-            self._known[key] = state_of(analysis, texts, self._source)
-        return self._known[key]
-
-    def _project_with(self, texts: Texts) -> Project | None:
-        """The project in which other files have other texts, too."""
-        others = {Path(os.path.abspath(path)): text for path, text in texts.items() if path != self._path}
-        if not others:
-            return self._project
-        project = self._project or project_of(Path(os.path.abspath(self._path)), self._config.python)
-        read = project.read
-        return replace(project, read=lambda path: others[path] if path in others else read(path))
 
 
 def _lines_of(diagnostics: Sequence[Diagnostic], path: str) -> set[int]:

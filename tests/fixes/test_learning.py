@@ -9,7 +9,8 @@ import pytest
 from gradpath.analysis.check import check
 from gradpath.analysis.fix_validation import mended
 from gradpath.diagnostic import Fix, Safety
-from gradpath.fixes.lessons import Taught, costs
+from gradpath.fixes.lesson_changes import Change, costs
+from gradpath.fixes.lessons import Taught
 from gradpath.repairs import Cost, Transformation
 from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits
@@ -419,8 +420,8 @@ def test_what_a_step_finds_no_gradient_for_any_more_is_a_cost() -> None:
     weight = ("train.py", 3, 0)
     before = Taught((), frozenset({weight}), {}, {})
     after = Taught((), frozenset(), {0: frozenset({("train.py", 4, 0)})}, {})
-    assert costs(before, after, {3: 4}, "train.py") == {Cost.UNTAUGHT}
-    assert costs(before, after, {}, "train.py") == set()
+    assert costs(Change(before, after, {3: 4}, "train.py")) == {Cost.UNTAUGHT}
+    assert costs(Change(before, after, {}, "train.py")) == set()
 
 
 def test_a_step_of_parameters_that_are_not_seen_makes_nothing_stale_that_has_no_gradient() -> None:

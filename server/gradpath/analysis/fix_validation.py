@@ -14,7 +14,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety, best_of
 from gradpath.findings.report import Rule
 from gradpath.fixes.advice import borne_out, rank, repeats, says
-from gradpath.fixes.lessons import costs, is_kept, makes_constant, still_learns
+from gradpath.fixes.lesson_changes import Change, costs, is_kept, makes_constant, still_learns
 from gradpath.names.project import Project
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.rules import RULES
@@ -182,14 +182,15 @@ class _Workshop:
         """The fix with what else it changes of what is learnt, then unsafe; None if a loss becomes constant."""
         lines = kept_lines(self._document, fix.edits)
         ways = matched(self._before.endings, state.endings, lines)
-        pairs = [(old.taught, new.taught) for old, new in ways if old.taught is not None and new.taught is not None]
-        if any(makes_constant(old, new, lines, self._path) for old, new in pairs):
+        taught = [(old.taught, new.taught) for old, new in ways if old.taught is not None and new.taught is not None]
+        changes = [Change(*pair, lines, self._path) for pair in taught]
+        if any(map(makes_constant, changes)):
             return None
-        if not all(still_learns(old, new, lines, self._path, truncated=fix.truncates) for old, new in pairs):
+        if not all(still_learns(each, truncated=fix.truncates) for each in changes):
             fix = replace(fix, safety=Safety.UNSAFE, eligible=False)
-        elif not all(is_kept(old, new, lines, self._path) for old, new in pairs):
+        elif not all(map(is_kept, changes)):
             fix = replace(fix, safety=Safety.UNSAFE)
-        return _at_cost(fix, {cost for old, new in pairs for cost in costs(old, new, lines, self._path)})
+        return _at_cost(fix, set[Cost]().union(*map(costs, changes)))
 
     def _unfinished(self, fix: Fix, state: State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:
         """A fix after which something is left that no fix mends: offered where the program gets further with it."""

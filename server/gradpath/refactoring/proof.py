@@ -12,7 +12,8 @@ from gradpath.config import Config
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.fixes.detachment import form_of, rebinding
 from gradpath.fixes.edits import indent_unit
-from gradpath.fixes.lessons import Taught, costs, makes_constant, still_learns
+from gradpath.fixes.lesson_changes import Change, costs, makes_constant, still_learns
+from gradpath.fixes.lessons import Taught
 from gradpath.interpreter.trace import Bound, Held
 from gradpath.names.project import Project
 from gradpath.refactoring.bodies import Body, Rewrite, body_of
@@ -128,10 +129,10 @@ class _Trial:
         if not pairs or loses(before, after.endings, lines, lambda _old, _new: True):
             return False
         taught = [(old.taught, new.taught) for old, new in pairs if old.taught is not None and new.taught is not None]
+        changes = [Change(*pair, lines, path) for pair in taught]
         return (
             not any(new.failures for _, new in pairs)
-            and all(still_learns(old, new, lines, path) and not costs(old, new, lines, path) for old, new in taught)
-            and not any(makes_constant(old, new, lines, path) for old, new in taught)
+            and all(still_learns(each) and not costs(each) and not makes_constant(each) for each in changes)
             and any(rewrite.holds(new) and _steps_no_less(old, new) for old, new in taught)
         )
 

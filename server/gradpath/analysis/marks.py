@@ -92,7 +92,7 @@ def _updated(trace: Trace, traces: Sequence[Trace], source: Source, steps: Seque
     if empty:  # What no backward has reached was given a gradient by hand.
         empty &= {id(leaf) for run in trace.of(BackwardRan) for leaf in reached_leaves(run)}
     moved = [tensor for tensor in used if id(tensor) not in empty]
-    left = _once(tensor for step in steps for tensor in (*step.parameters, *step.unseen, *step.updated))
+    left = _once(tensor for step in steps for tensor in step.held)
     trained = set(map(id, moved))
     still = [tensor for tensor in left if not ledger[id(tensor)].given and id(tensor) not in trained]
     frozen = [tensor for tensor in still if not tensor.flag]

@@ -116,6 +116,13 @@ def reached_leaves(ran: BackwardRan) -> Sequence[Tensor]:
     return call.reached
 
 
+@once
+def leaves_with_gradient(trace: Trace) -> Mapping[int, Tensor]:
+    """The leaves, by identity, that got a gradient on a path, but for what `autograd.grad` alone was asked for."""
+    runs = (run for run in trace.of(BackwardRan) if run.call.accumulates)
+    return {id(leaf): leaf for run in runs for leaf in reached_leaves(run)}
+
+
 def moves_any(start: Node) -> bool:
     """True if a gradient at a node gives some leaf upstream more than the zeros of a step function."""
     todo, seen = [start], {start}

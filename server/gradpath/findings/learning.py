@@ -44,7 +44,7 @@ def learners(trace: Trace) -> dict[int, Learner]:
                 for learner in of(moved_leaves(event)):
                     learner.given.append(event)
             case Stepped():
-                for learner in of(dict.fromkeys((*event.parameters, *event.unseen, *event.updated))):
+                for learner in of(event.held):
                     learner.stepped.append(event)
                 for learner in of(dict.fromkeys(event.updated)):
                     learner.used.append(event)

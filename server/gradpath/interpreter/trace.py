@@ -308,6 +308,11 @@ class Stepped:
     models: tuple[object, ...] = ()
     unseen: tuple[Tensor, ...] = ()
 
+    @property
+    def held(self) -> tuple[Tensor, ...]:
+        """All parameters that the optimizer is known to have, each once."""
+        return tuple(dict.fromkeys((*self.parameters, *self.unseen, *self.updated)))
+
     def finds_none_after(self, cleared: Cleared) -> bool:
         """True if all gradients that it might use were cleared: by the optimizer, or by the only model that it has."""
         if cleared.owner is self.optimizer or (len(self.models) == 1 and cleared.owner is self.models[0]):

@@ -73,7 +73,7 @@ def _are_stepped(trace: Trace, run: BackwardRan, leaves: Sequence[Tensor]) -> bo
     """
     events = trace.events
     later = [each for each in events[events.index(run) + 1 :] if isinstance(each, Stepped)]
-    stepped = {id(tensor) for each in later for tensor in (*each.parameters, *each.unseen)}
+    stepped = {id(tensor) for each in later for tensor in each.held}
     own = all(id(leaf.member_of or leaf) in stepped for leaf in leaves) or any(
         not each.known and not each.unseen for each in later
     )

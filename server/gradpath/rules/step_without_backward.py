@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.findings.gradient_flow import Effect, Entry, flow_of, has_run_loops
-from gradpath.findings.graphs import leaves, reached_leaves
+from gradpath.findings.graphs import leaves, leaves_with_gradient
 from gradpath.findings.learning import has_strangers
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.rewrapping import rewrappings
@@ -42,7 +42,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             continue
         if any(id(step.optimizer) in drained or any(map(_may_be_leaf, step.parameters)) for step in same):
             continue
-        if all(id(tensor) in reported for step in same for tensor in (*step.parameters, *step.unseen)):
+        if all(id(tensor) in reported for step in same for tensor in step.held):
             continue
         seen = all(_is_of_before(trace, node) for node in presumed) if _are_made_here(trace, same) else not presumed
         never = (seen or all(_takes_none(trace, step) for step in same)) and all(_never(flow, step) for step in same)
@@ -116,9 +116,8 @@ def _trains_copies(trace: Trace, flow: Sequence[Entry], steps: Sequence[Stepped]
     own = {id(tensor) for step in steps for tensor in step.unseen}
     if any(entry.effect is not Effect.CLEARED for entry in flow if entry.concerns_any(own)):
         return False
-    reached = {leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
-    held = {id(tensor) for step in trace.of(Stepped) for tensor in step.updated}
-    trained = {_original(leaf) for leaf in reached if id(leaf) in held}
+    moved = {id(tensor) for step in trace.of(Stepped) for tensor in step.updated}
+    trained = {_original(leaf) for number, leaf in leaves_with_gradient(trace).items() if number in moved}
     return bool(own) and all(tensor in trained for step in steps for tensor in step.unseen)
 
 
@@ -131,12 +130,11 @@ def _original(leaf: Tensor) -> Tensor:
 
 def _takes_none(trace: Trace, step: Stepped) -> bool:
     """True if none of its parameters requires a gradient by then, so that no backward can give it one."""
-    own = (*step.parameters, *step.unseen)
     flags = _flags_at(trace, step)
     changed = {id(event.tensor) for event in trace.of(Flagged)}
-    return bool(own) and all(
+    return bool(step.held) and all(
         not flags[id(each)].value if id(each) in flags else not each.requires_grad and id(each) not in changed
-        for each in own
+        for each in step.held
     )
 
 

@@ -16,7 +16,7 @@ from gradpath.rules.targets.live_factors import live_factors
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Losses that compare a network with a reward and a multiple of what it gives itself."""
-    trained = {id(each) for step in trace.of(Stepped) for each in (*step.parameters, *step.updated)}
+    trained = {id(each) for step in trace.of(Stepped) for each in step.held}
     found: tuple[Iterable[Finding], ...] = ()
     if not trained and trace.of(Stepped):
         found = (advantages(trace, trained),)

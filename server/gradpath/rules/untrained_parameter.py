@@ -146,7 +146,7 @@ def _held(trace: Trace) -> set[int]:
         for tensor in given.parameters
     }
     for step in trace.of(Stepped):
-        held.update(map(id, (*step.parameters, *step.updated)))
+        held.update(map(id, step.held))
     for event in trace.among(Mutated, Replaced):
         assert isinstance(event, Mutated | Replaced)
         moved = updated_by_hand(trace, event)

@@ -243,7 +243,7 @@ def _step(found: Observed, step: Stepped, zeros: set[int], *, sure: bool) -> Non
     if not _is_room(found.steps, key, step.site):
         return
     updated = set(map(id, step.updated))
-    held = updated | {id(each) for each in (*step.parameters, *step.unseen)}
+    held = set(map(id, step.held))
     for same in found.known.values():
         cells = [_use(step, each.tensor, updated, held, zeros, sure=sure) for each in same]
         _note(found, same[0], key, best(cells))

@@ -126,7 +126,7 @@ def _may_be_used(trace: Trace, cleared: Cleared) -> bool:
     """True if a step, be it of another optimizer, has or may have what is cleared."""
     own = _cleared_by(trace, cleared)
     for step in trace.of(Stepped):
-        theirs = {id(tensor) for tensor in (*step.parameters, *step.unseen, *step.updated)}
+        theirs = set(map(id, step.held))
         seen = (step.known or bool(step.unseen)) and bool(own)
         if step.optimizer is cleared.owner or not seen or not own.isdisjoint(theirs):
             return True

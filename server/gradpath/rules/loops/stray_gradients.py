@@ -245,7 +245,7 @@ def _is_of_attack(
         return False
     if any(iterations_between(one.site.loops, two.site.loops) is None for one, two in pairwise(same)):
         return False
-    stepped = {id(each) for event in trace.of(Stepped) for each in (*event.parameters, *event.unseen, *event.updated)}
+    stepped = {id(each) for event in trace.of(Stepped) for each in event.held}
     attacked = [[leaf for leaf in reached_leaves(each) if _is_attacked(leaf, stepped)] for each in same]
     last = {id(leaf) for leaf in reached_leaves(own)}
     if any(id(leaf) in last for leaves in attacked for leaf in leaves):

@@ -61,7 +61,7 @@ def doubled(trace: Trace) -> list[tuple[Given, Given]]:
 
 def _gets_nothing(trace: Trace, given: Given) -> bool:
     """True if no backward right before a step of an optimizer gives a gradient to what it has."""
-    own = {id(each) for step in trace.of(Stepped) for each in (*step.parameters, *step.unseen) if _is_by(step, given)}
+    own = {id(each) for step in trace.of(Stepped) for each in step.held if _is_by(step, given)}
     return own.isdisjoint(_reached_before(trace, given))
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
 from gradpath.findings.gradient_flow import looks_at_gradients
-from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.graphs import leaves_with_gradient, reached_leaves
 from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
@@ -27,12 +27,10 @@ def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """
     if looks_at_gradients(trace) or trace.of(GradientAbsent):
         return
-    runs = trace.of(BackwardRan)
-    asked = {id(leaf) for run in runs if not run.call.accumulates for leaf in reached_leaves(run)}
-    of_modules = in_modules(trace)
-    leaves = {id(leaf): leaf for run in runs if run.call.accumulates for leaf in reached_leaves(run)}
-    for number, leaf in leaves.items():
-        if number in held | asked | of_modules or leaf.copied is not None or not _lasts(trace, leaf):
+    asked = {id(leaf) for run in trace.of(BackwardRan) if not run.call.accumulates for leaf in reached_leaves(run)}
+    others = held | asked | in_modules(trace)
+    for number, leaf in leaves_with_gradient(trace).items():
+        if number in others or leaf.copied is not None or not _lasts(trace, leaf):
             continue
         if _is_handed_in(trace, leaf):
             continue

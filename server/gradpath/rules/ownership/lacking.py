@@ -7,10 +7,10 @@ from functools import partial
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix
-from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.graphs import leaves_with_gradient
 from gradpath.findings.report import Source, Step
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Flagged, Mutated, Replaced, Site, Trace, once
+from gradpath.interpreter.trace import Flagged, Mutated, Replaced, Site, Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -51,8 +51,7 @@ def strangers(trace: Trace, held: Set[int]) -> list[Tensor]:
 
 def reached_strangers(trace: Trace, kept: Set[int]) -> list[Tensor]:
     """The parameters that get gradients, those that are `kept` left out."""
-    found = {id(leaf): leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
-    return [leaf for number, leaf in found.items() if leaf.is_parameter and number not in kept]
+    return [leaf for number, leaf in leaves_with_gradient(trace).items() if leaf.is_parameter and number not in kept]
 
 
 def is_of_layer(tensor: Tensor) -> bool:

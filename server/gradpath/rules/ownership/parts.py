@@ -7,12 +7,12 @@ from collections.abc import Iterator, Set
 from functools import partial
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.graphs import leaves_with_gradient
 from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import class_of, has_method, method_of, statement_of
 from gradpath.fixes.untrained_fixes import given_too, registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
-from gradpath.interpreter.trace import BackwardRan, Bound, Site, Trace
+from gradpath.interpreter.trace import Bound, Site, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, is_drawn, is_of_layer, strangers, touched
 from gradpath.source.index import has_several
 from gradpath.support.fast_dataclasses import replace
@@ -105,9 +105,8 @@ def _is_hidden(trace: Trace, event: Overlooked) -> bool:
 def unregistered(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """The tensors that a module keeps as attributes: `self.scale = torch.ones(1, requires_grad=True)`."""
     kept = held | touched(trace)
-    reached = {id(leaf): leaf for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)}
     names = {id(event.tensor): event for event in trace.of(Bound) if event.tensor is not None}
-    for number, leaf in reached.items():
+    for number, leaf in leaves_with_gradient(trace).items():
         made = None if number in kept or is_of_layer(leaf) else _constructed(trace, leaf)
         if made is None:
             continue

@@ -85,8 +85,7 @@ def _is_used(trace: Trace, fates: dict[int, Effect], leaf: Tensor) -> bool:
     """
     fate = fates.get(id(leaf))
     if fate is None:
-        stepped = (each for step in trace.of(Stepped) for each in (*step.parameters, *step.unseen, *step.updated))
-        if not any(each is leaf for each in stepped):
+        if not any(each is leaf for step in trace.of(Stepped) for each in step.held):
             return not (leaf.is_parameter or leaf.operation == UNSEEN)
         concerning = (each.effect for each in flow_of(trace) if each.concerns(leaf))
         fate = next((each for each in concerning if each is not Effect.ARRIVES), None)

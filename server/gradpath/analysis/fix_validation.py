@@ -163,8 +163,7 @@ class _Workshop:
                     return None  # It was without effect.
                 made, texts = alone, self._trials.edited({}, alone.edits)
                 continue
-            weaker = next_fix is not None and made.safety is Safety.SAFE and next_fix.safety is not Safety.SAFE
-            if next_fix is None or (weaker and not _rule(left[0]).idle):
+            if next_fix is None:
                 loses = self._loses(state, made, diagnostic)
                 return None if loses else self._unfinished(made, state, left, diagnostic)
             texts = self._trials.edited(texts, next_fix.edits)

@@ -9,7 +9,7 @@ from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.overwriting import Overwriting
 from gradpath.findings.report import Source
 from gradpath.findings.stories import name_of
-from gradpath.findings.syntax import ancestry, statement_of
+from gradpath.findings.syntax import ancestry
 from gradpath.fixes import edits
 from gradpath.fixes.out_of_place import written_name
 from gradpath.interpreter.trace import Built, Site, Trace
@@ -22,14 +22,6 @@ def saved_copies(trace: Trace, source: Source, found: Overwriting) -> Iterator[F
     if _may_be_saved_again(trace, found):
         return
     for site, node in _places(trace, source, found):
-        statement = statement_of(trace, node)
-        several = (
-            isinstance(statement, ast.Assign)
-            and statement.value is node
-            and isinstance(statement.targets[0], ast.Tuple)
-        )
-        if several or _is_picked_from(trace, node):
-            continue
         text = edits.followed(source.text(site, node), node, ".clone()")
         repair = Repair(Way.SAVE_COPY, lines=(node.lineno,), text=text if len(text) <= 40 else "")
         changes = edits.append(source.document(site), node, ".clone()")
@@ -45,15 +37,6 @@ def _may_be_saved_again(trace: Trace, found: Overwriting) -> bool:
         for parameter in event.node.behaviour.maybe_saves
         for tensor in event.inputs.get(parameter, ())
     )
-
-
-def _is_picked_from(trace: Trace, node: ast.expr) -> bool:
-    """True if a call may give several values, one of which is picked: `gru(x)[0]`, `x.max(0).values`."""
-    around = ancestry(trace, node)
-    match around[-2] if len(around) > 1 and isinstance(node, ast.Call) else None:
-        case ast.Subscript() | ast.Attribute(attr="values" | "indices"):
-            return True
-    return False
 
 
 def _places(trace: Trace, source: Source, found: Overwriting) -> Iterator[tuple[Site, ast.expr]]:

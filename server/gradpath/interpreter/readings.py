@@ -41,11 +41,6 @@ def tensor_of(value: object) -> Tensor | None:
     return made if isinstance(made, Tensor) else None
 
 
-def sources_of(value: object) -> tuple[object, ...]:
-    """The values that an unknown value was derived from."""
-    return tuple(getattr(value, "sources", ()))
-
-
 def gotten_from(value: object) -> tuple[object, str] | None:
     """The unseen object and its method whose result an unknown value is an item of, or the second part of an item.
 

@@ -17,7 +17,7 @@ from gradpath.interpreter.origins import Call, Library
 from gradpath.interpreter.ownership import Named as Named
 from gradpath.interpreter.ownership import OwnershipEvent
 from gradpath.interpreter.readings import ReadOut as ReadOut
-from gradpath.interpreter.readings import gotten_from, in_record, read_of, sources_of
+from gradpath.interpreter.readings import gotten_from, in_record, read_of
 from gradpath.interpreter.readings import parts_of as parts_of
 from gradpath.interpreter.readings import tensor_of as tensor_of
 from gradpath.interpreter.sites import Decision as Decision
@@ -268,11 +268,6 @@ class Bound:
     def tensor(self) -> Tensor | None:
         """The tensor, also the one that a presumption has made of an unknown since."""
         return tensor_of(self.value)
-
-    @property
-    def sources(self) -> tuple[tuple[object, Tensor | None], ...]:
-        """The values that an unknown value was derived from, each with its tensor, if it has one."""
-        return tuple((each, tensor_of(each)) for each in sources_of(self.value))
 
     @property
     def gotten_from(self) -> tuple[object, str] | None:

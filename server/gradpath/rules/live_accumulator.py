@@ -18,7 +18,7 @@ from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.filled_lists import lists
 from gradpath.rules.loops.kept_graphs import counts, is_number
 from gradpath.rules.loops.outliving import Growing, outliving
-from gradpath.rules.loops.sums import sums, unseen_sums
+from gradpath.rules.loops.sums import sums
 from gradpath.rules.loops.totals import is_join, reads_total
 from gradpath.source.index import contents, holds, methods_called, names_in
 from gradpath.support.fast_dataclasses import replace
@@ -39,7 +39,7 @@ def _growing(trace: Trace, source: Source) -> Iterator[Growing]:
     ends = [event for event in trace.of(BackwardRan) if event.call.accumulates or not event.call.create_graph]
     executed = {node for event in ends for node in event.executed}
     executed -= counts(trace)
-    kept = [*sums(trace, executed), *unseen_sums(trace, executed)]
+    kept = [*sums(trace, executed)]
     if not any(rewrappings(trace)):  # A list of losses that were rebuilt as numbers is what `rewrapped-loss` is about.
         kept += [*lists(trace, executed, source), *outliving(trace, executed, source)]
     places = set[ast.AST]()

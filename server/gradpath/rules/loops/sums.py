@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.graphs import leads_to, reach
 from gradpath.findings.syntax import function_of, statement_of
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Trace, iterations_between
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, iterations_between
 from gradpath.rules.loops.kept_graphs import (
     SCALINGS,
     SUMS,
@@ -128,35 +128,6 @@ def _latest(event: Built) -> Tensor | None:
     tensors = [tensor for tensor in event.operands if tensor.node is not None]
     apart = [each for each in tensors if each.node is not None and _led_back(each.node, event.site, 3) is None]
     return apart[-1] if apart else None
-
-
-def unseen_sums(trace: Trace, executed: set[Node]) -> Iterator[Growing]:
-    """`total += loss` where the loss is known only from its backward: the total is a new unknown each time."""
-    added: dict[ast.AST, list[tuple[Bound, Tensor, int]]] = {}
-    backwards = 0
-    for event in trace.among(BackwardRan, Bound) if executed else ():
-        backwards += isinstance(event, BackwardRan)
-        if not isinstance(event, Bound) or event.tensor is not None or not _is_total(event.site.node):
-            continue
-        if event.is_plain:
-            continue
-        for _, tensor in event.sources:
-            if tensor is not None and tensor.node in executed:
-                added.setdefault(event.site.node, []).append((event, tensor, backwards))
-    for events in added.values():
-        first, tensor, before = events[0]
-        for later, _, count in events[1:]:
-            again = iterations_between(first.site.loops, later.site.loops) is not None and count > before
-            if again and any(source is first.value for source, _ in later.sources):
-                yield Growing(first.site, tensor)
-                break
-
-
-def _is_total(node: ast.AST) -> bool:
-    """True if a statement adds to a variable."""
-    if isinstance(node, ast.Assign):
-        return isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add)
-    return isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
 
 
 def _added(event: Built) -> Tensor | None:

@@ -53,7 +53,7 @@ def mended(
 
 
 def gets_less_far(after: Document, before: Document, edits: Sequence[Edit], config: Config) -> bool:
-    """Whether a path of a document fails that ran, or ends earlier, after several fixes that each hold alone."""
+    """True if a path of a document fails that ran, or ends earlier, after several fixes that each hold alone."""
     ways = [check(each, config, depth=THOROUGH).endings for each in (before, after)]
     return loses(ways[0], ways[1], kept_lines(before, edits), lambda _old, _new: False)
 
@@ -171,7 +171,7 @@ class _Workshop:
         return None
 
     def _stood_before(self, report: Diagnostic, diagnostic: Diagnostic, made: Fix, texts: Texts) -> bool:
-        """Whether a report on the `texts` that a fix `made` is of what is also found beyond the fault that it mends."""
+        """True if a report on the `texts` that a fix `made` is of what is also found beyond the fault that it mends."""
         if not _may_be_older(report, diagnostic):
             return False
         place = self._trials.place_before(report, made.edits, texts)
@@ -220,14 +220,14 @@ class _Workshop:
         return replace(fix, eligible=False) if state.progress > self._before.progress else None
 
     def _was_masked(self, report: Diagnostic, fix: Fix) -> bool:
-        """Whether an error stands where no path came to before the fix, since another error ended it."""
+        """True if an error stands where no path came to before the fix, since another error ended it."""
         back = {new: old for old, new in kept_lines(self._document, fix.edits).items()}
         line = back.get(report.range.start.line) if report.path == self._path else None
         endings = (each for ways in self._before.endings.values() for each in ways)
         return report.level is Level.ERROR and line is not None and not any(line in each.reached for each in endings)
 
     def _same_story(self, new: Diagnostic, old: Diagnostic, made: Fix, texts: Texts) -> bool:
-        """Whether a report on the `texts` that a fix `made` tells of the same places as one before it, step by step."""
+        """True if a report on the `texts` that a fix `made` tells of the same places as one before it, step by step."""
         told = [(each.path, self._trials.place_before(each, made.edits, texts)) for each in new.labels]
         return new.rule == old.rule and told == [(label.path, label.range) for label in old.labels]
 
@@ -253,7 +253,7 @@ class _Workshop:
         }
 
     def _runs(self, state: State, fix: Fix, diagnostic: Diagnostic) -> bool:
-        """Whether no failure came up that no rule reports, or only one after the fault that was hidden by it."""
+        """True if no failure came up that no rule reports, or only one after the fault that was hidden by it."""
         place = _raising_after(diagnostic, fix.edits)
         if any(key[2] in AUTOGRAD and (key[0], line) == place for key, line in state.lines.items()):
             return False
@@ -267,7 +267,7 @@ class _Workshop:
         return state.progress > self._before.progress and not between and not of_autograd
 
     def _loses(self, state: State, fix: Fix, diagnostic: Diagnostic) -> bool:
-        """Whether a path fails that ran before, or gets no further than to where it failed, for a reason of its own."""
+        """True if a path fails that ran before, or gets no further than to where it failed, for a reason of its own."""
         kept = kept_lines(self._document, fix.edits)
         back = {new: old for old, new in kept.items()}
         fault = _raising_after(diagnostic, ())
@@ -342,14 +342,14 @@ def _raising_after(diagnostic: Diagnostic, edits: Sequence[Edit]) -> tuple[str, 
 
 
 def _may_be_older(new: Diagnostic, diagnostic: Diagnostic) -> bool:
-    """Whether what comes up after a fix, and raises nothing, may be there before, on a path that ends too early."""
+    """True if what comes up after a fix, and raises nothing, may be there before, on a path that ends too early."""
     rule = _rule(new)
     another = new.level is not Level.ERROR and new.rule != diagnostic.rule
     return another and not rule.leftover and rule.uncovered_by != diagnostic.family
 
 
 def _is_open(new: Diagnostic, diagnostic: Diagnostic) -> bool:
-    """Whether a report that comes up after a fix is a matter of that fix, too."""
+    """True if a report that comes up after a fix is a matter of that fix, too."""
     rule = _rule(new)
     if new.rule == diagnostic.rule or new.level is Level.ERROR or rule.leftover or rule.idle:
         return True
@@ -365,7 +365,7 @@ _OTHER = Rule("", "", Level.HINT, "", lambda trace, source: iter(()))
 
 
 def _same_subject(one: Fix, other: Fix) -> bool:
-    """Whether two fixes are about the same thing."""
+    """True if two fixes are about the same thing."""
     return [each.subject for each in one.repairs[:1]] == [each.subject for each in other.repairs[:1]]
 
 
@@ -375,7 +375,7 @@ def _in_lines(repairs: Sequence[Repair], back: Mapping[int, int]) -> tuple[Repai
 
 
 def _goes_on(idle: Diagnostic, fix: Fix) -> bool:
-    """Whether a fix that drops one of several cuts has brought up the next one of them."""
+    """True if a fix that drops one of several cuts has brought up the next one of them."""
     return fix.does(Transformation.UNDO_CUT) and _best(idle, fix) is not None
 
 

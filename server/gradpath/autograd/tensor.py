@@ -394,6 +394,11 @@ class Tensor:
             yield tensor
             todo.extend(tensor.maker)
 
+    def lineage(self) -> Iterator[Tensor]:
+        """The tensor itself, and then what it was computed from."""
+        yield self
+        yield from self.ancestors()
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:

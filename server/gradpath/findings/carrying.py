@@ -307,11 +307,7 @@ def _is_old(trace: Trace, bound: Bound, tensor: Tensor) -> bool:
                 continue
             values = event.value.tensors if isinstance(event.value, Held) else (event.tensor,)
             known = [each for each in values if isinstance(each, Tensor)]
-            if known and not any(_comes_from(each, tensor) for each in known):
+            if known and not any(tensor in each.lineage() for each in known):
                 return True
         inside = inside or event is bound
     return False
-
-
-def _comes_from(tensor: Tensor, old: Tensor) -> bool:
-    return tensor is old or any(each is old for each in tensor.ancestors())

@@ -70,7 +70,7 @@ def _rebuilt(root: Tensor) -> Cause | None:
 
 def frozen_upstream(trace: Trace, root: Tensor) -> Cause | None:
     """The last place where something that `root` was computed from was frozen."""
-    frozen = {id(each) for each in (root, *root.ancestors()) if not each.requires_grad}
+    frozen = {id(each) for each in root.lineage() if not each.requires_grad}
     for event in reversed(trace.events):
         if isinstance(event, Flagged) and not event.value and id(event.tensor) in frozen:
             return Cause("frozen", event.site, event.tensor)
@@ -215,7 +215,7 @@ def leaving(cause: Cause) -> Iterator[Step]:
     if cause.how != "numpy" or cause.site is None or cause.tensor.cut is None:
         return
     source = cause.tensor.cut.source
-    before = () if source is None else (source, *source.ancestors())
+    before = () if source is None else source.lineage()
     for tensor in (*cause.tensor.ancestors(), *before):
         cut = tensor.cut
         if cut is not None and isinstance(cut.site, Site) and short_operation(cut.how) in ("detach", "data"):

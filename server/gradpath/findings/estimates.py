@@ -145,7 +145,7 @@ def estimate_with(trace: Trace, value: Tensor, ran: BackwardRan) -> Estimate | N
 
 
 def _is_made_of(tensor: Tensor, source: Tensor) -> bool:
-    return any(each is source for each in tensor.ancestors())
+    return source in tensor.ancestors()
 
 
 def headline(source: Source, found: Estimate, what: str) -> str:

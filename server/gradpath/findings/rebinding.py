@@ -25,7 +25,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 def rebound_upstream(trace: Trace, source: Source, root: Tensor) -> tuple[Bound, Tensor] | None:
     """Why `root` has no graph, where a leaf was rebound: the assignment, and what it put in the leaf's place."""
-    for tensor in (root, *root.ancestors()):
+    for tensor in root.lineage():
         found = rebinding_of(trace, source, tensor, scoped=True) if tensor.node is None else None
         if found is not None:
             return found[0], tensor
@@ -50,7 +50,7 @@ def rebinding_of(trace: Trace, source: Source, tensor: Tensor, *, scoped: bool =
             leaf = leaves.get((name, scope, place))
             is_leaf = value.flag and value.node is None
             cut = value.cut is not None and value.cut.how not in ("no_grad", "inference_mode")
-            replaces = leaf is not None and any(each is leaf for each in value.ancestors())
+            replaces = leaf is not None and leaf in value.ancestors()
             if leaf is not None and value is tensor and replaces and not is_leaf and not cut:
                 return event, leaf
             if is_leaf and value.cut is None and value.base is None:

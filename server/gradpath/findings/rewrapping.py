@@ -108,13 +108,13 @@ def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
 
 def _cut_from(leaf: Tensor) -> Tensor | None:
     """The tensor that a leaf takes its value from, if that had a graph."""
-    cut = next((each.cut for each in (leaf, *leaf.ancestors()) if each.cut is not None), None)
+    cut = next((each.cut for each in leaf.lineage() if each.cut is not None), None)
     return cut.source if cut is not None else None
 
 
 def _is_cut(root: Tensor) -> bool:
     """True if the loss, or something that it was computed from, was cut off."""
-    return any(each.cut is not None for each in (root, *root.ancestors()))
+    return any(each.cut is not None for each in root.lineage())
 
 
 def _had_graph(root: Tensor) -> bool:

@@ -72,7 +72,7 @@ def skips(trace: Trace) -> Iterator[Skip]:
             case Built(node=node, site=site) if short_operation(node.name) == "add":
                 for tensor, other, name in _operands(event):
                     before = written.get(id(tensor))
-                    if before is None or not any(each is tensor for each in other.ancestors()):
+                    if before is None or tensor not in other.ancestors():
                         continue
                     if _is_older(before, site, renamed[id(tensor)], name):
                         yield Skip(name, tensor, before.site, site)

@@ -178,7 +178,7 @@ def _is_rewound(event: Mutated, kept: Tensor, loops: Set[int]) -> bool:
     """True if a parameter gets back what it was before the loops that train it, maybe masked."""
     if short_operation(event.write.operation) != "copy_":
         return False
-    upstream = (each for one in event.sources for each in (one, *one.ancestors()))
+    upstream = (each for one in event.sources for each in one.lineage())
     cuts_off = [(each.cut.source, each.cut.site) for each in upstream if each.cut is not None]
     before = [(leaf, site) for leaf, site in cuts_off if leaf is not None and leaf.node is None]
     return bool(before) and all(
@@ -263,7 +263,7 @@ def is_straight_through(severed: Severed) -> bool:
         for each in difference.maker
         if each.requires_grad and not any(id(one) in lenders for one in each.ancestors())
     }
-    sums = (tensor for root in ran.call.roots for tensor in (root, *root.ancestors()) if value in tensor.maker)
+    sums = (tensor for root in ran.call.roots for tensor in root.lineage() if value in tensor.maker)
     return any(id(each) in live for tensor in sums for each in tensor.maker)
 
 

@@ -123,7 +123,7 @@ ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.Lis
 
 
 def stands_alone(document: Document, statement: ast.stmt) -> bool:
-    """Whether a statement has its lines to itself, a comment after it aside."""
+    """True if a statement has its lines to itself, a comment after it aside."""
     place = document.range_of(statement)
     first, last = document.line(place.start.line), document.line(place.end.line)
     rest = last[place.end.column - 1 :].strip()
@@ -253,7 +253,7 @@ def unwrap_block(document: Document, block: ast.With | ast.AsyncWith) -> Edit | 
 
 
 def _has_long_text(node: ast.AST) -> bool:
-    """Whether a string over several lines is inside, whose text indentation would change."""
+    """True if a string over several lines is inside, whose text indentation would change."""
     return any(
         isinstance(each, (ast.Constant, ast.JoinedStr)) and each.end_lineno != each.lineno for each in ast.walk(node)
     )

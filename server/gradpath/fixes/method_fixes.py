@@ -64,7 +64,7 @@ def _moved(
 
 
 def _is_used_outside(document: Document, owner: ast.ClassDef, name: str) -> bool:
-    """Whether code outside of a class uses an attribute of that name, be it in a branch that the path did not take."""
+    """True if code outside of a class uses an attribute of that name, be it in a branch that the path did not take."""
     start, end = document.offset_of_line(owner.lineno), document.offset_of_line((owner.end_lineno or owner.lineno) + 1)
     used = re.compile(rf"\.\s*{re.escape(name)}\b")
     return used.search(document.text[:start]) is not None or used.search(document.text, end) is not None

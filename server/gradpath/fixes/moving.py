@@ -42,7 +42,7 @@ def into_block(
 
 
 def _reads(block: Sequence[ast.stmt], statements: Sequence[ast.stmt], bound: set[str]) -> bool:
-    """Whether a block reads the names that `statements` bind, or attributes that they set."""
+    """True if a block reads the names that `statements` bind, or attributes that they set."""
     stored = [part for each in statements for part in ast.walk(each) if isinstance(part, ast.Attribute)]
     attributes = {each.attr for each in stored if isinstance(each.ctx, ast.Store)}
     used = {part.attr for each in block for part in ast.walk(each) if isinstance(part, ast.Attribute)}
@@ -50,7 +50,7 @@ def _reads(block: Sequence[ast.stmt], statements: Sequence[ast.stmt], bound: set
 
 
 def _is_optional(statement: ast.stmt, owner: ast.stmt) -> bool:
-    """Whether a statement may leave out `owner`, which is in it, for another reason than that a loop has nothing."""
+    """True if a statement may leave out `owner`, which is in it, for another reason than that a loop has nothing."""
     around = [each for each in ast.walk(statement) if holds(each, owner)]
     return not all(isinstance(each, (ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)) for each in around)
 
@@ -114,7 +114,7 @@ def _between(trace: Trace, first: ast.stmt, last: ast.stmt) -> list[ast.stmt] | 
 
 
 def _meddles(statement: ast.stmt, others: Sequence[ast.stmt]) -> bool:
-    """Whether a statement cannot pass others because of the names that they bind and read."""
+    """True if a statement cannot pass others because of the names that they bind and read."""
     return any(
         names_in(statement) & stored_names(each) or stored_names(statement) & (names_in(each) | stored_names(each))
         for each in others

@@ -64,7 +64,7 @@ def _joined(trace: Trace, source: Source, step: Stepped, near: Site | None) -> I
     own = {id(each) for each in step.parameters}
     executed = {node for event in trace.of(BackwardRan) for node in event.executed}
     used = [each for event in trace.of(Built) if event.node in executed for each in event.operands]
-    after_it = {id(one) for each in used for one in (each, *each.ancestors())}
+    after_it = {id(one) for each in used for one in each.lineage()}
     fixes: dict[int, Fix] = {}
     for event in trace.of(CutOff):
         cause = cause_of_tensor(event.tensor)

@@ -38,7 +38,7 @@ def defining_expressions(trace: Trace, document: Document, start: ast.expr) -> l
 
 
 def _is_of(document: Document, expression: ast.expr) -> bool:
-    """Whether an expression stands in a document, which other files that ran have no part in."""
+    """True if an expression stands in a document, which other files that ran have no part in."""
     try:
         there = ast.parse(f"({document.slice(document.range_of(expression))})", mode="eval").body
     except (SyntaxError, ValueError):
@@ -60,7 +60,7 @@ def feeding(expression: ast.expr) -> Iterator[ast.Name | ast.Call]:
 
 
 def is_read_out(node: ast.AST) -> bool:
-    """Whether an expression is `x.item()` or `x.tolist()`."""
+    """True if an expression is `x.item()` or `x.tolist()`."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("item", "tolist")
 
 

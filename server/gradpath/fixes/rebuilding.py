@@ -56,7 +56,7 @@ def builders(
 
 
 def _is_made_in(trace: Trace, leaf: Tensor, statements: Iterable[ast.stmt]) -> bool:
-    """Whether one of the statements makes a leaf, itself or by what it calls."""
+    """True if one of the statements makes a leaf, itself or by what it calls."""
     if not isinstance(leaf.origin, Site):
         return False
     lines = {frame.line for frame in leaf.origin.frames()}
@@ -85,7 +85,7 @@ def _is_name(target: ast.expr) -> bool:
 
 
 def read_elsewhere(trace: Trace, statements: list[ast.stmt], inside: ast.AST) -> bool:
-    """Whether code outside of `inside` and of the statements reads or binds a name that they bind."""
+    """True if code outside of `inside` and of the statements reads or binds a name that they bind."""
     names = {name for each in statements for name in stored_names(each)}
     excused = {id(part) for root in (*statements, inside) for part in ast.walk(root)}
     own = ancestry(trace, inside)

@@ -75,7 +75,7 @@ def required_for(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
 def _uses_without_graph(failure: Failed, wanted: Tensor) -> list[Site]:
     """Where what is differentiated was computed from a tensor, with no graph as yet; earliest first."""
     roots = failure.error.call.roots if failure.error is not None and failure.error.call is not None else ()
-    found = [each for root in roots for each in (root, *root.ancestors()) if any(one is wanted for one in each.maker)]
+    found = [each for root in roots for each in root.lineage() if any(one is wanted for one in each.maker)]
     return [each.origin for each in reversed(found) if isinstance(each.origin, Site)]
 
 
@@ -139,7 +139,7 @@ def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root
         return
     near = failure.site
     changed, last = statement_of(trace, lifted(cause.site, near).node), statement_of(trace, near.node)
-    upstream = (root, *root.ancestors())
+    upstream = tuple(root.lineage())
     stale = {id(each) for each in upstream if not each.requires_grad and cause.tensor in each.ancestors()}
     bound = [each for each in trace.of(Bound) if each.site.caller is near.caller and id(each.tensor) in stale]
     made = [statement_of(trace, each.site.node) for each in bound]
@@ -161,7 +161,7 @@ def thawed_again(trace: Trace, source: Source, failure: Failed, root: Tensor) ->
     """`requires_grad(critic, True)` before the loss, where the iteration before has ended with the same and `False`."""
     near = failure.site
     block = block_of(trace, statement_of(trace, near.node))
-    upstream = (root, *root.ancestors())
+    upstream = tuple(root.lineage())
     trained = {id(leaf) for event in trace.of(BackwardRan) for leaf in reached_leaves(event)}
     frozen = [each for each in upstream if each.is_parameter and not each.requires_grad]
     switch = _switch_beside(trace, block, frozen)

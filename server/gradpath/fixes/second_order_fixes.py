@@ -43,7 +43,7 @@ def differentiable(case: Case) -> Iterator[Fix]:
 
 
 def _measures(case: Case, roots: tuple[Tensor, ...]) -> bool:
-    """Whether one of these is computed from the gradient, which stays a term of its own on the way."""
+    """True if one of these is computed from the gradient, which stays a term of its own on the way."""
     todo, seen = list(roots), set[int]()
     while todo:
         tensor = todo.pop()

@@ -55,7 +55,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _is_of_what_was_made_here(trace: Trace, root: Tensor) -> bool:
     """True if the code that is judged made all that a tensor was computed from, or took it from a loader."""
-    first = [each for each in (root, *root.ancestors()) if not each.maker]
+    first = [each for each in root.lineage() if not each.maker]
     return all(each.operation or _is_loaded(each) for each in first) and all(_made_here(trace, each) for each in first)
 
 

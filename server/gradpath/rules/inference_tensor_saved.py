@@ -52,7 +52,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
 
 def _switch_of(trace: Trace, source: Source, tensor: Tensor) -> Switch | None:
     """The switch under which the tensor, or the one that it is a part of, was made."""
-    for each in (tensor, *tensor.ancestors()):
+    for each in tensor.lineage():
         made = each.origin if isinstance(each.origin, Site) else None
         switch = switch_around(trace, source, made) if made is not None else None
         if switch is not None:

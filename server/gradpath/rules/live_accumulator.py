@@ -202,7 +202,7 @@ def _operands(node: ast.expr) -> list[ast.expr]:
 
 def _stands_for(trace: Trace, name: str, near: Site, found: Growing) -> bool:
     """True if the function of `near` bound `name` to the tensor, or to one that it was computed from."""
-    upstream = {id(found.tensor), *(id(each) for each in found.tensor.ancestors())}
+    upstream = set(map(id, found.tensor.lineage()))
     return any(
         isinstance(event, Bound)
         and event.name == name

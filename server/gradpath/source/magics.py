@@ -105,7 +105,7 @@ def _commented(line: str) -> str:
 
 
 class _State:
-    """Whether the next line continues a string, a bracket or a backslash of the lines before."""
+    """True if the next line continues a string, a bracket or a backslash of the lines before."""
 
     def __init__(self) -> None:
         self.quote = ""

@@ -34,8 +34,8 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
         return False
     entry = machine.trace.entry
     own = isinstance(entry, ast.Module) or _was_made_in(machine, entry, tensor)
-    handed = max((at for each, at in _handed(machine) if each is None or _leads_to(each, tensor)), default=-1)
-    shown = any(each is None or _leads_to(each, tensor) for each, _ in _shown(machine))
+    handed = max((at for each, at in _handed(machine) if each is None or tensor in each.lineage()), default=-1)
+    shown = any(each is None or tensor in each.lineage() for each, _ in _shown(machine))
     events = machine.trace.events
     for index in range(len(events) - 1, -1, -1):
         if index < handed:
@@ -58,11 +58,7 @@ def is_hidden(machine: Machine, tensor: Tensor) -> bool:
     """True if nothing that is not seen was given a tensor, but for models and losses, whose results show it."""
     if weights.count_put_in(machine) > 0:
         return False
-    return not any(each is None or _leads_to(each, tensor) for each, _ in _handed(machine))
-
-
-def _leads_to(handed: Tensor, tensor: Tensor) -> bool:
-    return handed is tensor or any(each is tensor for each in handed.ancestors())
+    return not any(each is None or tensor in each.lineage() for each, _ in _handed(machine))
 
 
 def _handed(machine: Machine) -> list[tuple[Tensor | None, int]]:

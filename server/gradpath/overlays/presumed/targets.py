@@ -43,7 +43,7 @@ def is_cut_off(tensor: Tensor, *, deliberately: bool) -> bool:
     """True if an input of a tensor lost its graph; `deliberately` leaves out blocks without gradients."""
     if tensor.requires_grad or tensor.is_open:
         return False
-    cuts = [each.cut for each in (tensor, *tensor.ancestors()) if each.cut is not None]
+    cuts = [each.cut for each in tensor.lineage() if each.cut is not None]
     return any(not (deliberately and cut.how.rpartition(".")[2] in _ON_PURPOSE) for cut in cuts)
 
 

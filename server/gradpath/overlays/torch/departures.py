@@ -50,4 +50,4 @@ def _computed_outside(data: Value) -> tuple[str, Tensor | None]:
 
 def _is_trained(tensor: Tensor) -> bool:
     """True if a tensor was computed from something that requires a gradient, whether its own graph was cut or not."""
-    return any(each.requires_grad for each in (tensor, *tensor.ancestors()))
+    return any(each.requires_grad for each in tensor.lineage())

@@ -185,7 +185,7 @@ def _learns_apart(leaf: Tensor, own: BackwardRan, made: frozenset[int]) -> bool:
     return any(
         each.cut is not None and each.cut.source is not None and _depends_on(each.cut.source, made)
         for one in given
-        for each in (one, *one.ancestors())
+        for each in one.lineage()
     )
 
 
@@ -198,7 +198,7 @@ def _is_awaited(before: Sequence[Entry], leaf: Tensor, ran: BackwardRan) -> bool
 
 
 def _depends_on(tensor: Tensor, weights: frozenset[int]) -> bool:
-    return any(id(one) in weights for each in (tensor, *tensor.ancestors()) for one in (each, *each.maker))
+    return any(id(one) in weights for each in tensor.lineage() for one in (each, *each.maker))
 
 
 def _beside(trace: Trace, run: BackwardRan, step: object, weights: set[int]) -> Iterator[BackwardRan]:

@@ -143,7 +143,7 @@ def _multiplied(built: Mapping[Node, Built], ran: BackwardRan, runs: list[Backwa
             parts = set(values(built, value.node, differs=False))
             for other in runs:
                 for constant, same, site in _weighed(built, other):
-                    fits = any(each is of for each in constant.ancestors())
+                    fits = of in constant.ancestors()
                     if fits and not parts.isdisjoint(values(built, same, differs=False)):
                         because = Step(site, "trains the value with the multiplier as a constant")
                         yield Live(value, event.site, 1 - index, "it is a constant for the multiplier", because, ran)

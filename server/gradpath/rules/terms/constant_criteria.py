@@ -63,7 +63,7 @@ def _criterion(trace: Trace, source: Source, ran: BackwardRan, term: Tensor) -> 
     """
     if any(ways_to(trace, term, ran)):
         return None
-    criterion = next((each for each in (term, *term.ancestors()) if each.operation.endswith(LOSSES)), None)
+    criterion = next((each for each in term.lineage() if each.operation.endswith(LOSSES)), None)
     if criterion is None or criterion.cut is not None or not isinstance(criterion.origin, Site):
         return None
     site = criterion.origin
@@ -71,7 +71,7 @@ def _criterion(trace: Trace, source: Source, ran: BackwardRan, term: Tensor) -> 
         return None
     found: list[cuts.Cause] = []
     for side in criterion.maker:
-        first = next((each for each in (side, *side.ancestors()) if each.cut is not None), None)
+        first = next((each for each in side.lineage() if each.cut is not None), None)
         if (
             first is None
             and not side.requires_grad

@@ -55,7 +55,7 @@ def _without_weights(starts: list[Node]) -> set[Node]:
 
 def _gradient_of(operand: Tensor, asked: list[BackwardCall]) -> tuple[Tensor, BackwardCall] | None:
     """The gradient for inputs that an operand is computed from, and the call that gave it."""
-    for each in (operand, *operand.ancestors()):
+    for each in operand.lineage():
         call = asked_for(each, asked) if each.operation == "gradient" and not each.requires_grad else None
         if call is not None:
             # Weights that an update has moved, as in MAML, are computed from weights.

@@ -90,7 +90,7 @@ class Term:
 
     def _condition(self) -> str:
         """What is presumed of the loss that measures what was cut off, if that is not seen."""
-        made = () if self.value is None else (self.value, *self.value.ancestors())
+        made = () if self.value is None else self.value.lineage()
         presumed = (each.provenance for each in made if each.operation == PRESUMED_LOSS)
         condition = next((each for each in presumed if isinstance(each, Presumption)), None)
         return "" if condition is None else f", if {condition.brief}"
@@ -128,7 +128,7 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
         if unlearned is not None and not (baseline and unlearned.cause.how in _VALUES_ALONE):
             yield unlearned
             continue
-        for each in (tensor, *tensor.ancestors()):
+        for each in tensor.lineage():
             cut = each.cut
             if cut is not None and cut.source is not None and isinstance(cut.site, Site):
                 beside = any(cut.source is other for other in operands)  # `w - w.detach()` has a gradient.
@@ -200,7 +200,7 @@ def _is_measured(value: Tensor, trace: Trace) -> bool:
 
 def _onward(value: Tensor) -> list[Tensor]:
     """What was computed on the way from what was cut off to a value, and the value itself."""
-    every = [value, *value.ancestors()]
+    every = list(value.lineage())
     used: dict[int, list[Tensor]] = {}
     for each in every:
         for source in each.maker:
@@ -219,7 +219,7 @@ def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
     """True if a term is one number that was computed from a gradient without a graph, and not the gradient itself."""
     if gradient.operation != "gradient" or gradient.requires_grad or _unscaled(term).one_element is not True:
         return False
-    made = [each.operation for each in (term, *term.ancestors())]
+    made = [each.operation for each in term.lineage()]
     return any(each.endswith(LOSSES) or short_operation(each) in _MEASURES for each in made)
 
 
@@ -253,7 +253,7 @@ def _before_detach(tensor: Tensor) -> Tensor:
     """The tensor itself, or what it was detached from, as in `aux.detach().item()`."""
     if tensor.node is not None:
         return tensor
-    cut = next((each.cut for each in (tensor, *tensor.ancestors()) if each.cut), None)
+    cut = next((each.cut for each in tensor.lineage() if each.cut), None)
     if cut is None or cut.source is None or short_operation(cut.how) not in ("detach", "data"):
         return tensor
     return cut.source

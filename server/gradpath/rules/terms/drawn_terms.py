@@ -48,5 +48,5 @@ def _scored(trace: Trace) -> set[int]:
         for event in trace.of(Built)
         if event.node.name.endswith(".log_prob")
         for value in event.inputs.get("value", ())
-        for tensor in (value, *value.ancestors())
+        for tensor in value.lineage()
     }

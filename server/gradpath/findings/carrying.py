@@ -99,7 +99,7 @@ class Case:
         """How the new graph enters the old one."""
         entered = {each.node for each in self.carried}
         old = reach(entered)
-        new = (node for node in reach(nodes_of(self.roots)) if node not in old)
+        new = (node for node in reach(self.roots) if node not in old)
         edges = tuple((node, edge) for node in new for edge in node.edges if edge in entered)
         return Crossing(self.trace, self.source, edges, self.again, self.kept, self.loop, self.number)
 
@@ -226,7 +226,7 @@ def _crossing(
     for root in roots:
         if root.node is not None and _iteration(root.node.site, number) <= last:
             yield from _carried(trace, source, None, root.node, later, number, last)
-    for node in reach(nodes_of(roots)):
+    for node in reach(roots):
         if _iteration(node.site, number) <= last:
             continue
         for edge in node.edges:

@@ -14,9 +14,10 @@ _SUMS = frozenset({"torch.add", "torch.sub", "torch.rsub", "torch.stack", "torch
 _SCALINGS = frozenset({"torch.mul", "torch.div", "torch.neg", "torch.mean", "torch.sum"})
 
 
-def nodes_of(roots: Iterable[Tensor]) -> list[Node]:
-    """The nodes that a backward from `roots` starts at."""
-    return [root.node for root in roots if root.node is not None]
+def nodes_of(starts: Iterable[Tensor | Node]) -> list[Node]:
+    """The nodes that a backward from some tensors, or nodes, starts at."""
+    nodes = (start.node if isinstance(start, Tensor) else start for start in starts)
+    return [node for node in nodes if node is not None]
 
 
 @once
@@ -25,9 +26,9 @@ def built_of(trace: Trace) -> Mapping[Node, Built]:
     return {event.node: event for event in trace.of(Built)}
 
 
-def reach(starts: Iterable[Node]) -> dict[Node, None]:
+def reach(starts: Iterable[Tensor | Node]) -> dict[Node, None]:
     """All nodes below `starts`, those included, nearest first."""
-    seen = dict.fromkeys(starts)
+    seen = dict.fromkeys(nodes_of(starts))
     todo = list(seen)
     for node in todo:
         for edge in node.edges:
@@ -95,7 +96,7 @@ def entrances(starts: Iterable[Node], others: Iterable[Node]) -> Iterator[tuple[
                     yield node, edge
 
 
-def leaves(starts: Iterable[Node]) -> list[Tensor]:
+def leaves(starts: Iterable[Tensor | Node]) -> list[Tensor]:
     """The leaves that a backward through `starts` gives a gradient to."""
     return [node.accumulates for node in reach(starts) if node.accumulates is not None]
 

@@ -64,7 +64,7 @@ def _made_losses(event: BackwardRan) -> list[Tensor]:
     """The loss, or the tensors of its parts, made at one place: the only leaves of a root that merely adds them."""
     if not event.executed:
         return [event.call.roots[0]]
-    below = reach(nodes_of(event.call.roots))
+    below = reach(event.call.roots)
     leaves = [node.accumulates for node in below if node.accumulates is not None]
     linear = all(node.function in _LINEAR for node in below if node.accumulates is None)
     places = {leaf.origin.node for leaf in leaves if isinstance(leaf.origin, Site) and leaf.operation in _REBUILT}
@@ -98,7 +98,7 @@ def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
                 or True not in (term.one_element, source.one_element)
                 or id(term) in trained
                 or not (unseen or any(id(leaf) in learners for leaf in leaves([source.node])))
-                or any(source.node in reach(nodes_of(run.call.roots)) for run in runs)
+                or any(source.node in reach(run.call.roots) for run in runs)
             ):
                 continue
             site = _wrapped_at(trace, term)

@@ -49,7 +49,7 @@ class Case:
     @property
     def is_updated(self) -> bool:
         """True if the parameters that the later call trains may have changed: by a step, or by a write as in SAM."""
-        upstream = {leaf.storage for leaf in leaves(nodes_of(self.call.roots))} if self.call is not None else set()
+        upstream = {leaf.storage for leaf in leaves(self.call.roots)} if self.call is not None else set()
         for event in since(self.trace, self.earlier):
             match event:
                 case Stepped():

@@ -201,7 +201,7 @@ class _Account:
             self._constant,
             frozenset((of(self._leaves[leaf]), tuple(found)) for leaf, found in self._values.items()),
             None if self._failure is None else _place(self._failure.site),
-            frozenset(map(of, leaves(nodes_of(roots)))),
+            frozenset(map(of, leaves(roots))),
             tuple(self._reached),
             frozenset(self._age.stale),
             self._terms,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.findings.carrying import Case
-from gradpath.findings.graphs import leaves, nodes_of
+from gradpath.findings.graphs import leaves
 from gradpath.findings.rebinding import rebinding_of
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
@@ -28,7 +28,7 @@ def projected(case: Case) -> Iterator[Fix]:
         return
     rebound, leaf = found
     trained = {id(each) for event in case.trace.of(Stepped) for each in event.parameters}
-    alone = [id(each) for each in leaves(nodes_of([bound.tensor]))] == [id(leaf)]
+    alone = [id(each) for each in leaves([bound.tensor])] == [id(leaf)]
     document = case.source.document(rebound.site)
     statement, torch = statement_of(case.trace, rebound.site.node), edits.torch_in(document)
     if id(leaf) not in trained or not alone or leaf.shape != bound.tensor.shape or leaf.shape is None or torch is None:

@@ -10,7 +10,7 @@ from gradpath.autograd.provenance import LOADED, Presumption
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.findings import cuts
-from gradpath.findings.graphs import nodes_of, reach
+from gradpath.findings.graphs import reach
 from gradpath.findings.rebinding import rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, name_of
@@ -114,7 +114,7 @@ def _without_copy(trace: Trace, source: Source, failure: Failed) -> Iterator[Fix
 def _required_late(trace: Trace, wanted: Tensor, output: Tensor) -> Flagged | None:
     """Where a tensor was made to require a gradient when the output was being computed already."""
     late: Flagged | None = None
-    below = reach(nodes_of([output]))
+    below = reach([output])
     for event in reversed(trace.events):
         if isinstance(event, Flagged) and event.tensor is wanted and event.value:
             late = event

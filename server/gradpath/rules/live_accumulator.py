@@ -44,7 +44,7 @@ def _growing(trace: Trace, source: Source) -> Iterator[Growing]:
         kept += [*lists(trace, executed, source), *outliving(trace, executed, source)]
     places = set[ast.AST]()
     for each in kept:
-        below = reach([each.tensor.node]) if each.tensor.node is not None else {}
+        below = reach([each.tensor])
         nodes = {each.site.node, *(node.site.node for node in below if isinstance(node.site, Site))}
         if places.isdisjoint(nodes):
             places.add(each.site.node)
@@ -89,8 +89,7 @@ def _is_kept_as_number(trace: Trace, found: Growing) -> bool:
 
 def _trained_by(found: Growing) -> tuple[Site, ...]:
     """The backwards through what is kept: a path of an evaluation, which has none, says nothing of a training."""
-    node = found.tensor.node
-    freed = (each.freed_by.site for each in reach([node]) if each.freed_by is not None) if node is not None else ()
+    freed = (each.freed_by.site for each in reach([found.tensor]) if each.freed_by is not None)
     return tuple(dict.fromkeys(each for each in freed if isinstance(each, Site)))
 
 

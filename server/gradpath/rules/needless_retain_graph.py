@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.tensor import PRESUMED, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.gradient_flow import is_whole
-from gradpath.findings.graphs import nodes_of, reach
+from gradpath.findings.graphs import reach
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import call_of, function_of
 from gradpath.fixes import edits
@@ -55,7 +55,7 @@ def _is_last(trace: Trace, run: BackwardRan, later: Sequence[BackwardRan]) -> bo
 
     A call that stops at its inputs frees nothing before them; where that part is used later, it is not told apart.
     """
-    nodes = reach(nodes_of(run.call.roots))
+    nodes = reach(run.call.roots)
     graph = {node for node in nodes if node.accumulates is None}
     if run.call.create_graph or any(node.is_open for node in graph):
         return False

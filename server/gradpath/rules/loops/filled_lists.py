@@ -103,8 +103,9 @@ def _blends(event: Stored) -> bool:
 
 def _takes(event: Built, tensor: Tensor | None) -> bool:
     """True if an operation takes the tensor, or a constant that was computed from it."""
-    inputs = event.operands
-    return any(each is tensor or (not each.requires_grad and tensor in each.ancestors()) for each in inputs)
+    return tensor is not None and any(
+        each is tensor or (not each.requires_grad and tensor in each.ancestors()) for each in event.operands
+    )
 
 
 def _is_gone_back_to(event: BackwardRan, stored: Stored) -> bool:

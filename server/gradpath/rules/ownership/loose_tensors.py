@@ -35,7 +35,7 @@ def loose(trace: Trace, source: Source) -> Iterator[Report]:
         tensor = None if owner is None else event.tensor
         if tensor is None or owner is None or tensor.is_parameter:
             continue
-        sources = leaves([tensor.node]) if tensor.node is not None else ()
+        sources = leaves([tensor])
         kept = in_modules(trace) | _bound(trace)
         if sources and all(each.operation.endswith("Parameter") and id(each) not in kept for each in sources):
             why = "what is computed from a parameter is none"

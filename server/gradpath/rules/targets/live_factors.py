@@ -69,13 +69,13 @@ def live_factors(trace: Trace, trained: set[int]) -> Iterator[Live]:
         zero = {each.site.node for each in cancelled(trace, ran)}
         for find in (_old_probabilities, _multiplied, _teachers):
             for found in find(built, ran, runs):
-                own = {id(leaf) for leaf in leaves([found.tensor.node])} if found.tensor.node is not None else set()
+                own = _known(found.tensor)
                 if found.site.node not in zero and own & trained and is_used(trace, ran, own & trained):
                     yield found
 
 
 def _known(tensor: Tensor) -> set[int]:
-    return set() if tensor.node is None else {id(leaf) for leaf in leaves([tensor.node])}
+    return set(map(id, leaves([tensor])))
 
 
 def _old_probabilities(built: Mapping[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:

@@ -33,10 +33,10 @@ def constant_gradients(trace: Trace, ran: BackwardRan) -> Iterator[ConstantGradi
         if event.node not in measured or not is_sum(event.node):
             continue
         operands = event.operands
-        beside = {id(leaf) for leaf in leaves(nodes_of(operands))} & reached
+        beside = {id(leaf) for leaf in leaves(operands)} & reached
         for operand in operands if beside else ():
             found = None if operand.requires_grad else _gradient_of(operand, asked)
-            if found is not None and beside & {id(leaf) for leaf in leaves(nodes_of(found[1].roots))}:
+            if found is not None and beside & {id(leaf) for leaf in leaves(found[1].roots)}:
                 yield ConstantGradient(*found, event.site)
 
 

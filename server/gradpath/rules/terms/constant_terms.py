@@ -121,7 +121,7 @@ def constant_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[T
 
 def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardCall]) -> Iterator[Term]:
     zone = terms_of(nodes_of(ran.call.roots))
-    graph = reach(nodes_of(ran.call.roots))
+    graph = reach(ran.call.roots)
     for tensor, event, baseline in constants(trace, ran):
         operands = event.operands
         unlearned = _unlearned(trace, source, ran, tensor, event.site)
@@ -245,7 +245,7 @@ def _is_apart(source: Tensor, graph: dict[Node, None]) -> bool:
 
 def _has_graph(value: Tensor, graph: dict[Node, None]) -> bool:
     """True if a value has a graph: an open one is taken to, if it is a loss of what comes from the same computation."""
-    shared = (each for each in reach(nodes_of([value])) if each in graph)
+    shared = (each for each in reach([value]) if each in graph)
     return not value.is_open or (value.operation.endswith(LOSSES) and any(each.accumulates is None for each in shared))
 
 
@@ -266,9 +266,9 @@ def _is_lost(trace: Trace, term: Term) -> bool:
     if term.cause.how == "gradient":
         steps = trace.of(Stepped)
         stepped = {id(tensor.storage) for event in steps for tensor in event.parameters}
-        if steps and not stepped and term.source.node is not None:  # Of whose parameters nothing is seen.
-            return not set(leaves([term.source.node])).isdisjoint(reached_leaves(term.ran))
-        saved = (each for node in reach(nodes_of([term.source])) for each in node.saved)
+        if steps and not stepped:  # Of whose parameters nothing is seen.
+            return not set(leaves([term.source])).isdisjoint(reached_leaves(term.ran))
+        saved = (each for node in reach([term.source]) for each in node.saved)
         return any(id(each.storage) in stepped for each in saved)
     if term.cause.how not in ("detach", "data"):
         return False
@@ -280,7 +280,7 @@ def _is_lost(trace: Trace, term: Term) -> bool:
         return alone and here and (not term.scaled or any(not each.is_open for each, _ in terms(trace, term.ran)))
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
-    upstream = {id(leaf) for leaf in leaves(nodes_of([term.source]))}
+    upstream = {id(leaf) for leaf in leaves([term.source])}
     return bool((upstream & trained) - reached)
 
 

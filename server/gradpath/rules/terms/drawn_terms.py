@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import REPARAMETRIZED, Tensor
-from gradpath.findings.graphs import leaves, nodes_of
+from gradpath.findings.graphs import leaves
 from gradpath.findings.unreached import is_of_another_time
 from gradpath.findings.ways import Severed, ways_to
 from gradpath.interpreter.trace import BackwardRan, Built, Trace, once
@@ -22,7 +22,7 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
         return
     scored = _scored(trace)
     for term, site in terms(trace, ran):
-        trained = {id(leaf) for leaf in leaves(nodes_of([term]))}
+        trained = {id(leaf) for leaf in leaves([term])}
         missed: dict[int, tuple[Severed, list[Tensor]]] = {}
         for parameter, ways in ways_to(trace, term, ran):
             drawn = [each for each in ways.cuts if each.cause.detail == REPARAMETRIZED]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.gradient_flow import Effect, flow_of, is_harmless
-from gradpath.findings.graphs import leaves, nodes_of, reached_leaves
+from gradpath.findings.graphs import leaves, reached_leaves
 from gradpath.findings.report import Source
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose, places_of
 from gradpath.findings.ways import Severed, ways_to
@@ -27,7 +27,7 @@ def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Cut
     fates = _fates(trace, ran)
     taught = {number for number, fate in fates.items() if fate is Effect.USED}
     for term, site in terms(trace, ran):
-        learned = leaves(nodes_of([term]))
+        learned = leaves([term])
         used = {id(leaf) for leaf in learned if _is_used(trace, fates, leaf)}
         if not learned or len(used) == len(learned):
             continue

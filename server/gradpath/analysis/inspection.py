@@ -97,8 +97,8 @@ class Runs:
         self._machine = None
         return trace
 
-    def _is_mended(self, site: object) -> bool:
-        return isinstance(site, Site) and site.path == self.document.path and site.line in self._mended
+    def _is_mended(self, site: Site) -> bool:
+        return site.path == self.document.path and site.line in self._mended
 
     @property
     def condition(self) -> str | None:

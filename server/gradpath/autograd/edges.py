@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradpath.autograd.behaviour import Behaviour
 from gradpath.autograd.provenance import OBSERVED, OPEN
-from gradpath.autograd.tensor import Node
+from gradpath.autograd.tensor import Node, Site
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -23,7 +23,7 @@ class Edges:
             return not self.certain.isdisjoint(parameters)
         return bool(self.possible) and self.possible <= parameters
 
-    def meet(self, name: str, behaviour: Behaviour, site: object) -> Node:
+    def meet(self, name: str, behaviour: Behaviour, site: Site) -> Node:
         provenance = OBSERVED if self.certain else OPEN
         node = Node(name, tuple(self.nodes), site, holds=self.trigger(behaviour.holds), provenance=provenance)
         node.behaviour = behaviour

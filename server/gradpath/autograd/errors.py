@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from gradpath.autograd.provenance import Presumption
-from gradpath.autograd.tensor import BackwardCall, Node, Saved, Tensor, Write
+from gradpath.autograd.tensor import BackwardCall, Node, Saved, Site, Tensor, Write
 
 
 class FaultKind(str, Enum):
@@ -122,7 +122,7 @@ class AutogradError(Exception):
         call: BackwardCall | None = None,
         index: int = 0,
         inputs: Sequence[Tensor] = (),
-        at: object = None,
+        at: Site = None,
         count: int = 0,
     ) -> None:
         super().__init__(MESSAGES.get(kind, kind.value))

@@ -17,7 +17,19 @@ from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.grounds import of_error
 from gradpath.autograd.layout import Order
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance, of_any
-from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Cut, Node, Saved, Shape, Storage, Tensor, Write
+from gradpath.autograd.tensor import (
+    PRESUMED,
+    BackwardCall,
+    Creation,
+    Cut,
+    Node,
+    Saved,
+    Shape,
+    Site,
+    Storage,
+    Tensor,
+    Write,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,9 +39,9 @@ Inputs = Mapping[str, Sequence[Tensor]]
 
 
 class Recorder(Protocol):
-    """A listener of the graph; `site` is the current place of the program, in whatever form the listener likes."""
+    """A listener of the graph; `site` is the current place of the program, as the listener sees it."""
 
-    def site(self) -> object: ...
+    def site(self) -> Site: ...
     def built(self, node: Node, inputs: Inputs) -> None: ...
     def mutated(self, tensor: Tensor, write: Write, sources: Sequence[Tensor]) -> None: ...
     def was_cut(self, tensor: Tensor, cut: Cut) -> None: ...
@@ -49,7 +61,7 @@ class Autograd:
         self.calls = 0
         self.presuming: Presumption | None = None
         self.ran: list[BackwardCall] = []
-        self.is_mended: Callable[[object], bool] = lambda _site: False
+        self.is_mended: Callable[[Site], bool] = lambda _site: False
         """Where a fault is taken to be mended, so that nothing is raised there."""
 
     @contextmanager
@@ -172,7 +184,7 @@ class Autograd:
         return results
 
     def _output(
-        self, name: str, output: Output, inputs: Inputs, everything: Sequence[Tensor], node: Node | None, site: object
+        self, name: str, output: Output, inputs: Inputs, everything: Sequence[Tensor], node: Node | None, site: Site
     ) -> Tensor:
         unsure = len(output.alias) > 1
         alias = max(output.alias, key=lambda each: ":" in each) if unsure else output.alias[0]
@@ -205,7 +217,7 @@ class Autograd:
         everything: Sequence[Tensor],
         node: Node | None,
         result: Tensor,
-        site: object,
+        site: Site,
     ) -> None:
         """Give a fresh result its grad_fn, or remember why it has none."""
         if _requires_grad(inputs, output.grad):
@@ -254,7 +266,7 @@ class Autograd:
                     found.certain.add(parameter)
         return found
 
-    def _node(self, name: str, behaviour: Behaviour, inputs: Inputs, edges: Edges, site: object) -> Node:
+    def _node(self, name: str, behaviour: Behaviour, inputs: Inputs, edges: Edges, site: Site) -> Node:
         node = edges.meet(name, behaviour, site)
         if not behaviour.differentiable:
             node.custom = FaultKind.NOT_IMPLEMENTED
@@ -313,7 +325,7 @@ class Autograd:
         result.seen_version = result.storage.version
         return result
 
-    def take(self, view: Tensor, source: Tensor, name: str, site: object) -> Node:
+    def take(self, view: Tensor, source: Tensor, name: str, site: Site) -> Node:
         """Give a view its node, with the provenance of its source."""
         edges = tuple(filter(None, (self.edge(source),)))
         view.node = Node(name, edges, site, provenance=of_any(each.provenance for each in edges))

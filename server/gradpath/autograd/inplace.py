@@ -12,7 +12,7 @@ from gradpath.autograd.behaviour import Behaviour
 from gradpath.autograd.edges import Edges
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.graph import Autograd, Inputs
-from gradpath.autograd.tensor import Node, Tensor
+from gradpath.autograd.tensor import Node, Site, Tensor
 
 _RESHAPING = ("t_", "unsqueeze_", "squeeze_")
 """Writes that change no element."""
@@ -63,7 +63,7 @@ def write(autograd: Autograd, name: str, behaviour: Behaviour, written: str, inp
 
 
 def _written_node(
-    autograd: Autograd, name: str, behaviour: Behaviour, written: str, inputs: Inputs, edges: Edges, site: object
+    autograd: Autograd, name: str, behaviour: Behaviour, written: str, inputs: Inputs, edges: Edges, site: Site
 ) -> Node:
     node = edges.meet(name, behaviour, site)
     for parameter, tensors in inputs.items():

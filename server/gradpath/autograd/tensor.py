@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradpath.autograd.layout import Layout, Order, is_contiguous, is_dense, is_shared, steps_of
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
@@ -22,6 +22,9 @@ Shape = tuple["int | None", ...]
 """Sizes from the outermost dimension; None is an unknown size, `MANY` an unknown one above 1."""
 
 MANY = -1
+
+Site: TypeAlias = Any
+"""Where something happens: what the recorder says of it, of which nothing is known here, and which is handed back."""
 
 
 class Creation(Enum):
@@ -43,7 +46,7 @@ class Write:
 
     version: int
     operation: str
-    site: object
+    site: Site
     owner: Tensor | None = None
     presumed: Presumption | None = None
 
@@ -64,7 +67,7 @@ class Storage:
         self.writes: list[Write] = []
 
     def write(
-        self, operation: str, site: object, owner: Tensor | None = None, presumed: Presumption | None = None
+        self, operation: str, site: Site, owner: Tensor | None = None, presumed: Presumption | None = None
     ) -> Write:
         """Count an in-place write."""
         self.version += 1
@@ -88,7 +91,7 @@ class Saved:
     tensor: Tensor
     role: str
     had_grad_fn: bool = False
-    site: object = None
+    site: Site = None
     presumed: Presumption | None = None
 
 
@@ -108,7 +111,7 @@ class BackwardCall:
     """
 
     number: int
-    site: object
+    site: Site
     roots: tuple[Tensor, ...]
     retain: bool
     create_graph: bool
@@ -172,7 +175,7 @@ class Node:
         self,
         name: str,
         edges: tuple[Node, ...],
-        site: object,
+        site: Site,
         *,
         holds: bool = False,
         provenance: Provenance = OBSERVED,
@@ -262,7 +265,7 @@ class Tensor:
         dtype: str | None = "float32",
         inference: bool = False,
         storage: Storage | None = None,
-        origin: object = None,
+        origin: Site = None,
     ) -> None:
         self.storage = storage if storage is not None else Storage()
         self.flag = requires_grad
@@ -409,7 +412,7 @@ class Cut:
     """
 
     how: str
-    site: object
+    site: Site
     source: Tensor | None
     detail: str = ""
     presumed: Presumption | None = None

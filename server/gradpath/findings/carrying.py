@@ -84,8 +84,6 @@ class Case:
     def made(self) -> Site | None:
         """Where the old graph was built, in the function that named its result if there is one."""
         site = self.first.site
-        if not isinstance(site, Site):
-            return None
         bound = self.carried[0].bound if self.carried else None
         return lifted(site, bound.site if bound is not None else self.again)
 
@@ -177,7 +175,7 @@ def loop_between(trace: Trace, earlier: Site, later: Site) -> int | None:
 def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError) -> Case | None:
     """The case of a failure; None where both calls belong to the same iteration."""
     earlier, node = error.earlier, error.node
-    if earlier is None or node is None or not isinstance(earlier.site, Site):
+    if earlier is None or node is None:
         return None
     number = loop_between(trace, earlier.site, failure.site)
     loop = trace.loops[number] if number is not None else None
@@ -201,7 +199,7 @@ def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError)
 def case_over(trace: Trace, source: Source, failure: Failed, error: AutogradError, needed: Node) -> Case | None:
     """The case where a graph of an earlier iteration is entered that nothing has freed, on the way to `needed`."""
     call = error.call
-    if call is None or not isinstance(needed.site, Site):
+    if call is None:
         return None
     number = iterations_between(needed.site.loops, failure.site.loops)
     loop = trace.loops[number] if number is not None else None
@@ -214,9 +212,9 @@ def case_over(trace: Trace, source: Source, failure: Failed, error: AutogradErro
     )
 
 
-def _iteration(site: object, number: int) -> int:
+def _iteration(site: Site, number: int) -> int:
     """In which iteration of the loop with that number something happened; 0 before it."""
-    return dict(site.loops).get(number, 0) if isinstance(site, Site) else 0
+    return dict(site.loops).get(number, 0)
 
 
 def _crossing(
@@ -238,8 +236,6 @@ def _carried(
     trace: Trace, source: Source, user: Node | None, node: Node, later: Site, number: int, last: int
 ) -> Iterator[Carried]:
     site = later if user is None else user.site
-    if not isinstance(site, Site):
-        return
     tensors = _passed(trace, user, node)
     cached = any(_is_used_at_once(trace, each, site) for each in tensors)
     candidates = [

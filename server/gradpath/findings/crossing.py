@@ -43,8 +43,6 @@ def continuing(crossing: Crossing) -> list[tuple[Site, str, Bound]]:
 
 def _continuing(crossing: Crossing, node: Node, edge: Node) -> tuple[Site, str, Bound] | None:
     """Where a body reads the value by the name that has kept it since, and the binding to that."""
-    if not isinstance(node.site, Site):
-        return None
     for tensor in (each for each in inputs_of(crossing.trace, node) if each.node is edge):
         for bound in reversed(bindings(crossing.trace, tensor)):
             name = target_of(crossing.source, bound)
@@ -64,8 +62,6 @@ def readings(crossing: Crossing) -> list[tuple[Site, ast.expr]]:
 
 def _taking(crossing: Crossing, node: Node, edge: Node) -> tuple[Site, ast.expr] | None:
     """Where `node` takes the result of `edge`: the outermost body, from that of `near` inwards, that names it once."""
-    if not isinstance(node.site, Site):
-        return None
     trace, source = crossing.trace, crossing.source
     tensors = [each for each in inputs_of(trace, node) if each.node is edge] or list(edge.outputs)
     callers = {id(frame.caller) for frame in crossing.near.frames()}
@@ -83,7 +79,7 @@ def reads_at(trace: Trace, source: Source, tensor: Tensor, frame: Site) -> list[
     """Where the expression of a frame reads a tensor: by its name, or as the item of a list or dict."""
     known = bindings(trace, tensor)
     held = {target_of(source, each) for each in known if isinstance(each.value, Held) and each.value.kind != "tuple"}
-    made = tensor.origin if isinstance(tensor.origin, Site) else None
+    made = tensor.origin
     match statement_of(trace, made.node) if made is not None else None:
         case ast.Assign(targets=targets, value=value) if made is not None and value is made.node:
             stored = {source.text(made, each) for each in targets if isinstance(each, ast.Subscript)}

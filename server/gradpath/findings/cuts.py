@@ -48,9 +48,9 @@ def cause_of(trace: Trace, root: Tensor, *, rewrapped: bool = False) -> Cause:
     """The nearest cause upstream of `root`, which has no graph; if it is `rewrapped`, it was made a leaf by force."""
     for tensor in (root, *_before_parameters(root)):
         cut = tensor.cut
-        if cut is not None and isinstance(cut.site, Site):
+        if cut is not None:
             return _of_cut(tensor, cut)
-        if tensor.operation == "gradient" and not tensor.requires_grad and isinstance(tensor.origin, Site):
+        if tensor.operation == "gradient" and not tensor.requires_grad:
             return Cause("gradient", tensor.origin, tensor)
         if tensor.flag and tensor.node is None and not rewrapped:
             late = next((event for event in reversed(trace.of(Flagged)) if event.tensor is tensor), None)
@@ -65,7 +65,7 @@ def _rebuilt(root: Tensor) -> Cause | None:
     if not first or not all(each.operation == "numpy" for each in first):
         return None
     site = first[0].origin
-    return Cause("numpy", site, first[0]) if isinstance(site, Site) else None
+    return Cause("numpy", site, first[0])
 
 
 def frozen_upstream(trace: Trace, root: Tensor) -> Cause | None:
@@ -94,9 +94,9 @@ def other_causes(root: Tensor, first: Cause) -> list[Cause]:
     found: dict[int, Cause] = {}
     for tensor in _before_parameters(root):
         cause: Cause | None = None
-        if tensor.cut is not None and isinstance(tensor.cut.site, Site):
+        if tensor.cut is not None:
             cause = _of_cut(tensor, tensor.cut)
-        elif tensor.operation == "gradient" and not tensor.requires_grad and isinstance(tensor.origin, Site):
+        elif tensor.operation == "gradient" and not tensor.requires_grad:
             cause = Cause("gradient", tensor.origin, tensor)
         if (
             cause is not None
@@ -111,13 +111,12 @@ def cause_of_tensor(tensor: Tensor) -> Cause:
     """The cause of a tensor that was itself cut off."""
     if tensor.cut is not None:
         return _of_cut(tensor, tensor.cut)
-    if tensor.operation == "gradient" and isinstance(tensor.origin, Site):
+    if tensor.operation == "gradient":
         return Cause("gradient", tensor.origin, tensor)
     return Cause("plain", None, tensor)
 
 
 def _of_cut(tensor: Tensor, cut: Cut) -> Cause:
-    assert isinstance(cut.site, Site)
     name = short_operation(cut.how)
     detail = cut.detail or cut.how
     if name in _BY_NAME or cut.how == "torch.tensor":
@@ -218,7 +217,7 @@ def leaving(cause: Cause) -> Iterator[Step]:
     before = () if source is None else source.lineage()
     for tensor in (*cause.tensor.ancestors(), *before):
         cut = tensor.cut
-        if cut is not None and isinstance(cut.site, Site) and short_operation(cut.how) in ("detach", "data"):
+        if cut is not None and short_operation(cut.how) in ("detach", "data"):
             if not holds(cause.site.node, cut.site.node):
                 yield Step(cut.site, "leaves the graph, for NumPy")
             return

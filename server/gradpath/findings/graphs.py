@@ -103,7 +103,7 @@ def leaves(starts: Iterable[Tensor | Node]) -> list[Tensor]:
 
 def is_from_outside(node: Node, later: Site, loop: int) -> bool:
     """True if a node was built before the loop with that number, which `later` is in, was entered."""
-    return isinstance(node.site, Site) and all(number != loop for number, _ in node.site.loops)
+    return all(number != loop for number, _ in node.site.loops)
 
 
 def reached_leaves(ran: BackwardRan) -> Sequence[Tensor]:

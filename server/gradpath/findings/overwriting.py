@@ -30,9 +30,10 @@ class Overwriting:
         return self.write.owner if self.write.owner is not None else self.saved.tensor
 
     @property
-    def saved_at(self) -> object:
+    def saved_at(self) -> Site:
         """Where the program was when the value was saved."""
-        return self.saved.site if self.saved.site is not None else self.node.site
+        site: Site | None = self.saved.site
+        return self.node.site if site is None else site
 
     @property
     def is_result(self) -> bool:
@@ -58,8 +59,7 @@ def overwritings(trace: Trace) -> Iterator[Overwriting]:
     for failure, error in failures(trace, FaultKind.MODIFIED):
         if error.node is not None and error.saved is not None and error.write is not None:
             site = error.write.site
-            if isinstance(site, Site):
-                yield Overwriting(failure, error.node, error.saved, error.write, site)
+            yield Overwriting(failure, error.node, error.saved, error.write, site)
 
 
 def who_needs(source: Source, found: Overwriting) -> str:
@@ -71,7 +71,7 @@ def what(trace: Trace, source: Source, found: Overwriting) -> str:
     """The saved value in words: `the result of `sigmoid``, or a variable."""
     if found.is_result:
         return f"the result of {operation(source, found.node)}"
-    return said(trace, source, found.saved.tensor, found.saved_at if isinstance(found.saved_at, Site) else None)
+    return said(trace, source, found.saved.tensor, found.saved_at)
 
 
 def step_of(trace: Trace, found: Overwriting) -> Stepped | None:

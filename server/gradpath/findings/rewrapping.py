@@ -67,7 +67,7 @@ def _made_losses(event: BackwardRan) -> list[Tensor]:
     below = reach(event.call.roots)
     leaves = [node.accumulates for node in below if node.accumulates is not None]
     linear = all(node.function in _LINEAR for node in below if node.accumulates is None)
-    places = {leaf.origin.node for leaf in leaves if isinstance(leaf.origin, Site) and leaf.operation in _REBUILT}
+    places = {leaf.origin.node for leaf in leaves if leaf.operation in _REBUILT}
     return leaves if linear and len(places) == 1 and all(leaf.operation in _REBUILT for leaf in leaves) else []
 
 
@@ -102,7 +102,7 @@ def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
             ):
                 continue
             site = _wrapped_at(trace, term)
-            if site is not None and site.loops == event.site.loops[: len(site.loops)]:
+            if site.loops == event.site.loops[: len(site.loops)]:
                 yield Rewrapping(event, term, site, is_term=True)
 
 
@@ -122,8 +122,6 @@ def _had_graph(root: Tensor) -> bool:
     return _is_cut(root) or any(each.requires_grad or each.is_parameter for each in root.ancestors())
 
 
-def _wrapped_at(trace: Trace, root: Tensor) -> Site | None:
-    for event in reversed(trace.events):
-        if isinstance(event, Flagged) and event.tensor is root and event.value:
-            return event.site
-    return root.origin if isinstance(root.origin, Site) else None
+def _wrapped_at(trace: Trace, root: Tensor) -> Site:
+    wrapped = (each.site for each in reversed(trace.of(Flagged)) if each.tensor is root and each.value)
+    return next(wrapped, root.origin)

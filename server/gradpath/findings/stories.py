@@ -71,7 +71,7 @@ def name_of(trace: Trace, source: Source, tensor: Tensor, near: Site | None = No
         return target_of(source, own[-1])
     if tensor.label:
         return tensor.label
-    if isinstance(tensor.origin, Site) and isinstance(tensor.origin.node, ast.expr):
+    if isinstance(tensor.origin.node, ast.expr):
         return source.short(tensor.origin, limit=30)
     return ""
 
@@ -81,7 +81,7 @@ def said(trace: Trace, source: Source, tensor: Tensor | None, near: Site | None 
     if tensor is None:
         return otherwise
     named = any(bound.tensor is tensor for bound in bindings(trace, tensor)) or tensor.label
-    if tensor.is_parameter and not named and isinstance(tensor.origin, Site):
+    if tensor.is_parameter and not named:
         return f"a weight of `{source.short(tensor.origin, limit=30)}`"
     name = name_of(trace, source, tensor, near)
     return f"`{name}`" if name else otherwise
@@ -89,7 +89,7 @@ def said(trace: Trace, source: Source, tensor: Tensor | None, near: Site | None 
 
 def operation(source: Source, node: Node, limit: int = 26) -> str:
     """The operation of a node, in backticks: the expression where it is short, else the operation's name."""
-    if isinstance(node.site, Site) and isinstance(node.site.node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.AugAssign)):
+    if isinstance(node.site.node, (ast.Call, ast.BinOp, ast.UnaryOp, ast.AugAssign)):
         text = source.text(node.site)
         if len(text) <= limit:
             return f"`{text}`"
@@ -107,9 +107,9 @@ _IN_WORDS = {"call": "the call", "CopySlices": "a write into a slice", "as_strid
 
 def elsewhere(source: Source, copy: Tensor) -> str:
     """The condition, in words, on which `x.to(device)` gave another tensor than `x`."""
-    move = copy.origin.node if isinstance(copy.origin, Site) else None
+    move = copy.origin.node
     where = move.args[0] if isinstance(move, ast.Call) and move.args else None
-    if isinstance(copy.origin, Site) and isinstance(where, (ast.Name, ast.Attribute)):
+    if isinstance(where, (ast.Name, ast.Attribute)):
         return f"`{source.text(copy.origin, where)}` is not the CPU"
     return "it moves to another device"
 
@@ -179,7 +179,7 @@ def lifted(site: Site, near: Site) -> Site:
 def made_near(tensor: Tensor, near: Site) -> Site | None:
     """Where a tensor was computed, in the function that contains `near`."""
     site = tensor.node.site if tensor.node is not None else tensor.origin
-    return lifted(site, near) if isinstance(site, Site) else None
+    return lifted(site, near)
 
 
 def same_activation(one: Site, other: Site) -> bool:

@@ -74,7 +74,7 @@ def key_of(tensor: Tensor) -> object:
 
     The weight and the bias of a layer are made in the same place: they have different numbers of dimensions.
     """
-    made = tensor.origin if isinstance(tensor.origin, Site) and tensor.operation != UNSEEN else None
+    made = tensor.origin if tensor.operation != UNSEEN else None
     dimensions = None if tensor.shape is None else len(tensor.shape)
     places = () if made is None else tuple((each.node, *(turn for _, turn in each.loops)) for each in made.frames())
     return (tensor.label, places, dimensions)
@@ -182,13 +182,12 @@ def _is_rewound(event: Mutated, kept: Tensor, loops: Set[int]) -> bool:
     cuts_off = [(each.cut.source, each.cut.site) for each in upstream if each.cut is not None]
     before = [(leaf, site) for leaf, site in cuts_off if leaf is not None and leaf.node is None]
     return bool(before) and all(
-        leaf.storage is kept.storage and isinstance(site, Site) and loops.isdisjoint(loop for loop, _ in site.loops)
-        for leaf, site in before
+        leaf.storage is kept.storage and loops.isdisjoint(loop for loop, _ in site.loops) for leaf, site in before
     )
 
 
-def _is_in(site: object, calls: Set[int]) -> bool:
-    return isinstance(site, Site) and any(id(frame.caller) in calls for frame in site.frames())
+def _is_in(site: Site, calls: Set[int]) -> bool:
+    return any(id(frame.caller) in calls for frame in site.frames())
 
 
 def is_of_another_time(severed: Severed) -> bool:
@@ -203,7 +202,7 @@ def is_carried(value: Tensor) -> bool:
     """True if the value that was cut off is of an earlier iteration: the start state of truncated training."""
     cut = value.cut
     made = None if cut is None or cut.source is None else cut.source.origin
-    if cut is None or not isinstance(made, Site) or not isinstance(cut.site, Site):
+    if cut is None or not isinstance(made, Site):
         return False
     return iterations_between(made.loops, cut.site.loops) is not None
 

@@ -117,7 +117,7 @@ class ValueNumbers:
         self._tensors[id(tensor)] = number
         self._kept.append(tensor)  # So that no other tensor gets its id.
 
-    def _computed(self, operation: str, operands: Sequence[int], at: object = None) -> int:
+    def _computed(self, operation: str, operands: Sequence[int], at: Site | None = None) -> int:
         name = (short_operation(operation) if operation != PRESUMED else _called(at)).rstrip("_")
         options = self._options(at)
         if len(operands) == 1 and (name in _COPIES or (name in _ADDITIONS and options in _NOTHING)):
@@ -128,9 +128,9 @@ class ValueNumbers:
             turn = self._made[name]
         return hash((name, *operands, turn, options))
 
-    def _options(self, at: object) -> str:
+    def _options(self, at: Site | None) -> str:
         """What an operation is told besides its operands: an index, or the constants among the arguments."""
-        match at.node if isinstance(at, Site) else None:
+        match None if at is None else at.node:
             case ast.Subscript(slice=index):
                 return self._text(index)
             case ast.BinOp(left=left, right=right):
@@ -145,7 +145,7 @@ class ValueNumbers:
 
         How a call is asked to treat graphs, by keyword arguments, makes no difference.
         """
-        node = tensor.origin.node if isinstance(tensor.origin, Site) else None
+        node = tensor.origin.node
         text = tensor.label if node is None else self._text(node)
         if self._lasting and node is not None and _always_gives_the_same(node, tensor, text):
             return hash(text)
@@ -160,9 +160,9 @@ class ValueNumbers:
         return self._texts[node]
 
 
-def _called(at: object) -> str:
+def _called(at: Site | None) -> str:
     """The function or method of an unseen call."""
-    match at.node if isinstance(at, Site) else None:
+    match None if at is None else at.node:
         case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
             return name
     return PRESUMED

@@ -310,7 +310,7 @@ def _times(trace: Trace) -> dict[int, int]:
 def _zeros_at(tensor: Tensor) -> Cause | None:
     """Why all that runs through a tensor to what it was computed from is zeros, where that is so."""
     node = tensor.node
-    if node is None or not is_step_function(node) or not isinstance(node.site, Site):
+    if node is None or not is_step_function(node):
         return None
     return Cause(STEP, node.site, tensor, node.name)
 
@@ -319,6 +319,6 @@ def _cut_at(tensor: Tensor) -> Cause | None:
     """Why no gradient runs through a tensor to what it was computed from, where that is so; the place may be None."""
     if tensor.cut is not None and not _is_shaped_like(tensor) and not (tensor.node is not None and tensor.node.edges):
         return cause_of_tensor(tensor)
-    if tensor.creation in (Creation.NO_GRAD, Creation.INFERENCE) and isinstance(tensor.origin, Site):
+    if tensor.creation in (Creation.NO_GRAD, Creation.INFERENCE):
         return Cause("no_grad", tensor.origin, tensor)
     return None

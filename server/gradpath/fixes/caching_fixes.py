@@ -10,7 +10,6 @@ from gradpath.findings.carrying import Case
 from gradpath.findings.graphs import is_drawn, reach
 from gradpath.findings.syntax import Definition, function_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Site
 from gradpath.repairs import Repair, Way
 from gradpath.source.nodes import last_name
 
@@ -21,7 +20,7 @@ _QUESTIONS = ("cache_clear", "cache_info", "cache_parameters")
 
 def computed_each_time(case: Case) -> Iterator[Fix]:
     """`@functools.lru_cache` goes from the function that builds what is needed again, `cached_property` changes."""
-    for frame in case.first.site.frames() if isinstance(case.first.site, Site) else ():
+    for frame in case.first.site.frames():
         function = function_of(case.trace, frame.node)
         memory = None if function is None else _memory(function)
         document = case.source.document(frame)

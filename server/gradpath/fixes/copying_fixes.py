@@ -41,13 +41,13 @@ def _may_be_saved_again(trace: Trace, found: Overwriting) -> bool:
 
 def _places(trace: Trace, source: Source, found: Overwriting) -> Iterator[tuple[Site, ast.expr]]:
     site, saved, origin = found.saved_at, found.saved.tensor, found.saved.tensor.origin
-    if not isinstance(site, Site) or site.node is found.site.node or not isinstance(site.node, ast.expr):
+    if site.node is found.site.node or not isinstance(site.node, ast.expr):
         return
     if found.is_result:
         if not found.node.name.endswith("_"):
             yield site, site.node
         return
-    if isinstance(origin, Site) and isinstance(origin.node, ast.expr) and found.written.base is not saved:
+    if isinstance(origin.node, ast.expr) and found.written.base is not saved:
         frame = next((each for each in site.frames() if holds(each.node, origin.node)), origin)
         if isinstance(origin.node, ast.Subscript) or (found.written is not saved and origin.node is not site.node):
             yield frame, origin.node

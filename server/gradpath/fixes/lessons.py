@@ -155,9 +155,8 @@ class _Account:
         return one is other or self._numbers.of(one) == self._numbers.of(other)
 
     def _go_back(self, call: BackwardCall) -> None:
-        if isinstance(call.site, Site):
-            starts = call.starts or nodes_of(call.roots)
-            self._terms.setdefault(_place(call.site), []).append(self._lasting.terms(starts))
+        starts = call.starts or nodes_of(call.roots)
+        self._terms.setdefault(_place(call.site), []).append(self._lasting.terms(starts))
 
     def _learn(self, event: BackwardRan) -> None:
         self._go_back(event.call)
@@ -281,7 +280,7 @@ class _Names:
 
     def of(self, tensor: Tensor) -> Parameter:
         if id(tensor) not in self._known:
-            place = _place(tensor.origin) if isinstance(tensor.origin, Site) else ("", 0)
+            place = _place(tensor.origin)
             self._known[id(tensor)] = (*place, self._made[place])
             self._made[place] += 1
         return self._known[id(tensor)]

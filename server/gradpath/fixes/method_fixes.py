@@ -25,7 +25,7 @@ def computed_where_read(trace: Trace, source: Source, node: Node) -> Iterator[Fi
     From `__init__` it moves to the start of that method, or else to where the method reads it, in a loop for instance.
     `node` is what is needed a second time.
     """
-    for frame in node.site.frames() if isinstance(node.site, Site) else ():
+    for frame in node.site.frames():
         statement, function = statement_of(trace, frame.node), function_of(trace, frame.node)
         match statement:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=own), attr=name)]) if function is not None:

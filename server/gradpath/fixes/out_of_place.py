@@ -275,7 +275,7 @@ def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
 def _is_sibling(tensor: Tensor, written: Tensor) -> bool:
     """True if both are views that one `chunk`, `split` or `unbind` gave: they never overlap."""
     one, other = tensor.origin, written.origin
-    if not isinstance(one, Site) or not isinstance(other, Site) or tensor is written:
+    if tensor is written:
         return False
     same = one.node is other.node and one.caller is other.caller and one.loops == other.loops
     return same and tensor.creation is written.creation is Creation.MULTIPLE

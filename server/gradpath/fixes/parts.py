@@ -10,14 +10,14 @@ from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import block_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 
 
 def put_together(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
     """`points = torch.cat([x, t], dim=1)` after `x, t = points[:, :1], points[:, 1:]`."""
     site = part.origin
-    if not isinstance(site, Site) or not isinstance(site.node, ast.Subscript):
+    if not isinstance(site.node, ast.Subscript):
         return
     whole, document = site.node.value, source.document(site)
     torch = edits.torch_in(document)

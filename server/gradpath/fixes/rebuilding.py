@@ -37,8 +37,6 @@ def builders(
     found: dict[ast.stmt, None] = {}
     starts = list(starts)
     for node in leading(starts, is_spent):
-        if not isinstance(node.site, Site):
-            return None
         if inner is not None and any(frame.caller is inner for frame in node.site.frames()):
             continue
         frame = next((each for each in node.site.frames() if each.caller is caller), None)
@@ -57,8 +55,6 @@ def builders(
 
 def _is_made_in(trace: Trace, leaf: Tensor, statements: Iterable[ast.stmt]) -> bool:
     """True if one of the statements makes a leaf, itself or by what it calls."""
-    if not isinstance(leaf.origin, Site):
-        return False
     lines = {frame.line for frame in leaf.origin.frames()}
     near = [each for each in statements if any(each.lineno <= line <= (each.end_lineno or line) for line in lines)]
     return any(holds(each, frame.node) for each in near for frame in leaf.origin.frames())

@@ -41,7 +41,7 @@ class Need:
     @property
     def frames(self) -> list[Site]:
         """The places that lead to the backward, to a use, and to where it was computed, from the inside out."""
-        made = [each.site for each in self.starts if isinstance(each.site, Site)]
+        made = [each.site for each in self.starts]
         return [frame for site in (self.near, *self.uses, *made) for frame in site.frames()]
 
 

@@ -76,7 +76,7 @@ def _uses_without_graph(failure: Failed, wanted: Tensor) -> list[Site]:
     """Where what is differentiated was computed from a tensor, with no graph as yet; earliest first."""
     roots = failure.error.call.roots if failure.error is not None and failure.error.call is not None else ()
     found = [each for root in roots for each in root.lineage() if any(one is wanted for one in each.maker)]
-    return [each.origin for each in reversed(found) if isinstance(each.origin, Site)]
+    return [each.origin for each in reversed(found)]
 
 
 def thawed(
@@ -124,7 +124,7 @@ def put_in(root: Tensor) -> tuple[Tensor | None, bool]:
     """
     frozen = [each for each in root.ancestors() if each.is_parameter and not each.requires_grad]
     last = frozen[0].origin if frozen else None
-    made = [each.origin for each in frozen if isinstance(each.origin, Site)]
+    made = [each.origin for each in frozen]
     if not isinstance(last, Site):
         return None, False
     beside = [any(f.caller is last.caller and f.node is not last.node for f in each.frames()) for each in made]
@@ -168,7 +168,7 @@ def thawed_again(trace: Trace, source: Source, failure: Failed, root: Tensor) ->
     if switch is None or not all(id(each) in trained for each in frozen):
         return
     stale = [each.origin for each in upstream if any(one in frozen for one in each.ancestors())]
-    made = [lifted(each, near) for each in stale if isinstance(each, Site)]
+    made = [lifted(each, near) for each in stale]
     first = next((each for each in block if any(holds(each, site.node) for site in made)), None)
     texts = edits.lines_to_move(source.document(near), switch)
     if first is None or texts is None or first.lineno >= switch.lineno:

@@ -179,7 +179,7 @@ class Machine:
 
     def built(self, node: Node, inputs: Inputs) -> None:
         self.budget.refill()
-        site = node.site if isinstance(node.site, Site) else self.site()
+        site = node.site
         self.emit(Built(node, {name: tuple(tensors) for name, tensors in inputs.items()}, site))
 
     def mutated(self, tensor: Tensor, write: Write, sources: Sequence[Tensor]) -> None:

@@ -15,6 +15,7 @@ from gradpath.interpreter.bounds import is_light
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.linearisation import linearise
 from gradpath.interpreter.origins import Attribute, Call, Item, Origin, name_of, sources_of
+from gradpath.interpreter.sites import Site
 from gradpath.support.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class Unknown(Object):
     )
     kind_name = "unknown"
 
-    def __init__(self, number: int, origin: Origin, site: object) -> None:
+    def __init__(self, number: int, origin: Origin, site: Site) -> None:
         self.number = number
         self.origin = self.root = origin
         self.site = site

@@ -158,7 +158,7 @@ def _is_entry(tensor: Tensor, taken: Site) -> bool:
     """True if a tensor was got at through a state that was taken, such as `state[name].data`."""
     while memory_of(tensor) is not tensor and tensor.origin != taken:
         (tensor,) = tensor.maker
-    return tensor.origin == taken
+    return bool(tensor.origin == taken)
 
 
 def _concerns(step: Stepped, parameters: set[int]) -> bool:
@@ -239,7 +239,7 @@ def _here(tensor: Tensor, site: Site) -> Iterator[Tensor]:
 def _is_value(tensor: Tensor, site: Site) -> bool:
     """True if a tensor is a parameter or an alias, or was there before a place was come to."""
     origin = tensor.origin
-    here = isinstance(origin, Site) and origin.loops == site.loops and origin.caller is site.caller
+    here = origin.loops == site.loops and origin.caller is site.caller
     return tensor.is_parameter or memory_of(tensor) is not tensor or not tensor.maker or not here
 
 
@@ -249,7 +249,7 @@ def _aged(
     """The first alias that is older than a step that changed the parameter, unless that got other memory since."""
     for alias in aliases:
         born = _born(trace, times, alias)
-        if born is None or not isinstance(alias.origin, Site):
+        if born is None:
             continue
         between = trace.events[born:now]
         if any(isinstance(each, Replaced) and each.tensor is parameter for each in between):
@@ -293,7 +293,6 @@ def _of_value(source: Source, found: _Used) -> Report:
 
 def _of_difference(source: Source, difference: Tensor, used: Site) -> Report:
     """The report of a distance that is zero."""
-    assert isinstance(difference.origin, Site)
     text = source.short(difference.origin, limit=30)
     return Report(
         difference.origin,

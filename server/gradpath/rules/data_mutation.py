@@ -14,7 +14,7 @@ from gradpath.findings.syntax import is_alone, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import beside, moved_after
 from gradpath.fixes.out_of_place import augmented, has_counterpart, write_text
-from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace, once
+from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Stepped, Trace, once
 from gradpath.repairs import Repair, Way
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.words import words
@@ -159,8 +159,7 @@ def _report(
     kept = "its result" if saved.role.startswith("out") else "this value"
     write = source.short(at, limit=34) if at is not event.site else write_text(trace, source, at, 34)
     steps: list[Step] = []
-    if isinstance(node.site, Site):
-        steps.append(Step(lifted(node.site, event.site), f"saves {kept} for the backward"))
+    steps.append(Step(lifted(node.site, event.site), f"saves {kept} for the backward"))
     steps.append(Step(at, "changes it unseen"))
     steps.append(Step(ran.site, with_time(following(trace, ran.site, event.site), "computes with the changed value")))
     fixes = source.proposed(

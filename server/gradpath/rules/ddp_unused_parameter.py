@@ -12,7 +12,7 @@ from gradpath.findings.stories import failures, following, with_time
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Wrapped
-from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.interpreter.trace import Failed, Trace
 from gradpath.repairs import Repair, Way
 
 
@@ -29,10 +29,9 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     names = [name for name, tensor in zip(wrapped.names, wrapped.tensors, strict=True) if id(tensor) in missing]
     left_out = _said(names)
     steps = [Step(wrapped.site, "waits for gradients of all its parameters")]
-    made = error.tensor.origin if error.tensor is not None else None
-    if isinstance(made, Site):
-        steps.insert(0, Step(made, "parameters that get no gradient"))
-    if error.earlier is not None and isinstance(error.earlier.site, Site):
+    if error.tensor is not None:
+        steps.insert(0, Step(error.tensor.origin, "parameters that get no gradient"))
+    if error.earlier is not None:
         steps.append(Step(error.earlier.site, f"gives none to {left_out}"))
         steps.append(
             Step(failure.site, with_time(following(trace, failure.site, error.earlier.site), "finds them missing"))

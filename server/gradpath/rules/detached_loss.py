@@ -16,7 +16,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, name_of
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import cut_fixes, edits, on_tensors, parts, requirement
-from gradpath.interpreter.trace import Built, Failed, Flagged, Site, Trace
+from gradpath.interpreter.trace import Built, Failed, Flagged, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import replace
@@ -66,8 +66,6 @@ def _is_loaded(tensor: Tensor) -> bool:
 
 def _made_here(trace: Trace, tensor: Tensor) -> bool:
     """True if the code that is judged made a tensor itself: nobody else can have let it require a gradient before."""
-    if not isinstance(tensor.origin, Site):
-        return False
     if isinstance(trace.entry, ast.Module):
         return tensor.shape is not None
     return any(holds(trace.entry, frame.node) for frame in tensor.origin.frames() if frame.node is not trace.entry)
@@ -85,7 +83,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
     else:
         why = f"it was not computed from `{name}`"
         made = wanted.node.site if wanted.node is not None else wanted.origin
-        steps = [Step(made, "makes a tensor that the output does not depend on")] if isinstance(made, Site) else []
+        steps = [Step(made, "makes a tensor that the output does not depend on")]
         way = "compute with the tensor itself whose gradient is asked for, not with what it was taken from or copied to"
         fixes = source.proposed((*_without_copy(trace, source, failure), *parts.put_together(trace, source, wanted)))
     return Report(

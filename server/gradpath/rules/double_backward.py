@@ -15,7 +15,7 @@ from gradpath.findings.stories import failures, lifted, name_of, occasion, opera
 from gradpath.findings.syntax import function_of
 from gradpath.findings.trained import trains_nothing_upstream
 from gradpath.fixes.second_call_fixes import fixes_for
-from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.interpreter.trace import Failed, Trace
 from gradpath.repairs import Transformation
 
 
@@ -29,7 +29,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _case(trace: Trace, source: Source, failure: Failed, error: AutogradError) -> Case | None:
     earlier, node = error.earlier, error.node
-    if earlier is None or node is None or not isinstance(earlier.site, Site):
+    if earlier is None or node is None:
         return None
     roots = error.call.roots if error.call is not None else ()
     if roots and not surely_leads(nodes_of(roots), node):
@@ -83,9 +83,8 @@ def _cut(text: str, limit: int = 40) -> str:
 
 
 def _steps(case: Case) -> Iterator[Step]:
-    if isinstance(case.shared.site, Site):
-        shared = lifted(case.shared.site, case.again)
-        yield Step(shared, f"the graph of {_what(case)} is built" if not case.same_root else "the graph is built")
+    shared = lifted(case.shared.site, case.again)
+    yield Step(shared, f"the graph of {_what(case)} is built" if not case.same_root else "the graph is built")
     taken = taken_alone(case)
     if taken is not None:
         yield Step(taken[0], f"depends on it: {_what(case)} is not detached")

@@ -28,7 +28,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, tensor: Tensor) -> Report:
     site = failure.site
-    made = tensor.origin if isinstance(tensor.origin, Site) else None
+    made = tensor.origin
     switch = _switch_of(trace, source, tensor)
     name = name_of(trace, source, tensor, site)
     short = f"`{name}`" if name and len(name) <= 30 else "a tensor"
@@ -53,7 +53,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
 def _switch_of(trace: Trace, source: Source, tensor: Tensor) -> Switch | None:
     """The switch under which the tensor, or the one that it is a part of, was made."""
     for each in tensor.lineage():
-        made = each.origin if isinstance(each.origin, Site) else None
+        made = each.origin
         switch = switch_around(trace, source, made) if made is not None else None
         if switch is not None:
             return switch

@@ -41,7 +41,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     asked = [event.site for event in trace.of(Flagged) if event.tensor is leaf and event.value]
     if asked:
         steps.append(Step(asked[-1], "asks for its gradient"))
-    elif isinstance(leaf.origin, Site) and leaf.origin.node is not site.node:
+    elif leaf.origin.node is not site.node:
         steps.append(Step(leaf.origin, f"makes {kind}"))
     steps.append(Step(site, "writes into it, which PyTorch refuses to record"))
     fixes = source.proposed(_fixes(trace, source, site, leaf, recorded=_is_recorded(error)))

@@ -12,7 +12,7 @@ from gradpath.findings.silent_writes import Skip, Uncounted, skips, uncounted
 from gradpath.findings.stories import following, lifted, name_of, short_operation, with_time
 from gradpath.fixes.copying_fixes import saved_copies
 from gradpath.fixes.out_of_place import counterparts, module_of, write_text, written_name
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.trace import Trace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -85,7 +85,7 @@ def _headline(trace: Trace, source: Source, found: Overwriting) -> str:
 def _same_call(found: Overwriting) -> bool:
     """True if the write is the very operation that saved."""
     site = found.saved_at
-    return isinstance(site, Site) and site.node is found.site.node and site.loops == found.site.loops
+    return site.node is found.site.node and site.loops == found.site.loops
 
 
 def _saved_name(trace: Trace, source: Source, found: Overwriting) -> str:
@@ -100,17 +100,17 @@ def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
     made = module_of(trace, found.site)
     if made is not None and made.made is not None:
         yield Step(made.made, "works in place")
-    if isinstance(site, Site) and not _same_call(found):
+    if not _same_call(found):
         kept = "saves its result" if found.is_result else f"saves {_saved_name(trace, source, found)}"
         yield Step(site, f"{kept} for the backward")
-    when = following(trace, found.site, site) if isinstance(site, Site) else ""
+    when = following(trace, found.site, site)
     yield Step(found.site, with_time(when, "changes it in place"))
     yield Step(found.failure.site, "finds it changed")
 
 
 def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     place = found.saved_at
-    saved_at = lifted(place, found.site) if isinstance(place, Site) else None
+    saved_at = lifted(place, found.site)
     made = list(counterparts(trace, source, found.site, found.written, saved_at))
     yield from (fix for fix in made if fix.safety is Safety.SAFE)
     yield from saved_copies(trace, source, found)

@@ -34,13 +34,13 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, view: Tensor) -> Report:
-    late = error.write is not None and isinstance(error.write.site, Site)
-    site = error.write.site if error.write is not None and isinstance(error.write.site, Site) else failure.site
+    late = error.write is not None
+    site = error.write.site if error.write is not None else failure.site
     written = error.write.owner if error.write is not None else view
     write = write_text(trace, source, site, 34)
     name = said(trace, source, view, failure.site, "a view")
     first = view if error.kind is FaultKind.DETACH_VIEW else _first_of(view)
-    made = first.origin if isinstance(first.origin, Site) else None
+    made = first.origin
     steps: list[Step] = []
     if made is not None:
         steps.append(Step(made, _origin(error, view)))

@@ -45,7 +45,7 @@ def _growing(trace: Trace, source: Source) -> Iterator[Growing]:
     places = set[ast.AST]()
     for each in kept:
         below = reach([each.tensor])
-        nodes = {each.site.node, *(node.site.node for node in below if isinstance(node.site, Site))}
+        nodes = {each.site.node, *(node.site.node for node in below)}
         if places.isdisjoint(nodes):
             places.add(each.site.node)
             yield each
@@ -58,7 +58,7 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
         at = replace(found.site, node=statement)
     text = source.short(at, limit=44)
     steps: list[Step] = []
-    if found.tensor.node is not None and isinstance(found.tensor.node.site, Site):
+    if found.tensor.node is not None:
         made = lifted(found.tensor.node.site, found.site)
         if made.node is not at.node and made not in found.site.frames():
             steps.append(Step(made, "comes with a graph of its own"))
@@ -90,7 +90,7 @@ def _is_kept_as_number(trace: Trace, found: Growing) -> bool:
 def _trained_by(found: Growing) -> tuple[Site, ...]:
     """The backwards through what is kept: a path of an evaluation, which has none, says nothing of a training."""
     freed = (each.freed_by.site for each in reach([found.tensor]) if each.freed_by is not None)
-    return tuple(dict.fromkeys(each for each in freed if isinstance(each, Site)))
+    return tuple(dict.fromkeys(each for each in freed))
 
 
 def _value(trace: Trace, source: Source, found: Growing) -> tuple[Site, ast.expr] | None:
@@ -177,8 +177,8 @@ def _is_made_here(trace: Trace, found: Growing, own: ast.expr) -> bool:
     function = function_of(trace, found.site.node)
     spec = function.args if function is not None else None
     passed = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)} if spec is not None else set()
-    site = found.tensor.node.site if found.tensor.node is not None else None
-    made = isinstance(site, Site) and holds(own, lifted(site, found.site).node)
+    site = found.tensor.origin if found.tensor.node is None else found.tensor.node.site
+    made = holds(own, lifted(site, found.site).node)
     return made and not {each.id for each in _operands(own) if isinstance(each, ast.Name)} & passed
 
 

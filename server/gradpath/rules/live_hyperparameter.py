@@ -10,7 +10,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import OptionSet, Site, Trace
+from gradpath.interpreter.trace import OptionSet, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.support.fast_dataclasses import replace
 
@@ -30,7 +30,7 @@ def _report(trace: Trace, source: Source, event: OptionSet) -> Report:
     if isinstance(statement, (ast.Assign, ast.AugAssign)) and not isinstance(event.site.node, ast.Call):
         at = replace(event.site, node=statement)
     steps: list[Step] = []
-    if event.node is not None and isinstance(event.node.site, Site):
+    if event.node is not None:
         made = lifted(event.node.site, event.site)
         if made.node is not at.node and made.node is not value:
             steps.append(Step(made, "a tensor with its graph"))

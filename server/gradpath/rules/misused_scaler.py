@@ -20,7 +20,7 @@ from gradpath.support.fast_dataclasses import replace
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Calls of `step` and `unscale_` that come too early."""
     for failure, error in failures(trace, *_HEADLINES):
-        if isinstance(error.at, Site) and not (error.presumed and _may_be_off(trace, failure.site)):
+        if not (error.presumed and _may_be_off(trace, failure.site)):
             yield _report(trace, source, failure, error, error.at)
 
 

@@ -62,8 +62,7 @@ def _case(trace: Trace, source: Source, found: Overwriting) -> Case | None:
 
 def _is_from_before(found: Overwriting) -> bool:
     """True if the graph was built in an earlier iteration than the one that needs it."""
-    site = found.saved_at
-    return isinstance(site, Site) and following_iteration(site, found.failure.site)
+    return following_iteration(found.saved_at, found.failure.site)
 
 
 def following_iteration(earlier: Site, later: Site) -> bool:
@@ -74,14 +73,11 @@ def following_iteration(earlier: Site, later: Site) -> bool:
 
 def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
     site = found.saved_at
-    if isinstance(site, Site):
-        made = lifted(site, found.failure.site)
-        if _has_updated(found, made):
-            made = lifted(site, found.site)
-        yield Step(made, with_time(occasion(trace, made, found.failure.site), "saves parameters for its backward"))
-    yield Step(
-        found.site, with_time(following(trace, found.site, site) if isinstance(site, Site) else "", "changes them")
-    )
+    made = lifted(site, found.failure.site)
+    if _has_updated(found, made):
+        made = lifted(site, found.site)
+    yield Step(made, with_time(occasion(trace, made, found.failure.site), "saves parameters for its backward"))
+    yield Step(found.site, with_time(following(trace, found.site, site), "changes them"))
     when = following(trace, found.failure.site, found.site)
     yield Step(found.failure.site, with_time(when, "needs them as they were"))
 
@@ -98,14 +94,12 @@ def _help(trace: Trace, source: Source, found: Overwriting, *, old: bool) -> str
     if old:
         return "start each iteration from values alone: detach what is carried over, and drop retain_graph=True"
     site = found.saved_at
-    if isinstance(site, Site):
-        made = lifted(site, found.failure.site)
-        if _has_updated(found, made):
-            if not _has_gone_back(trace, made):
-                return "update after the backward, or compute with a copy of what is updated"
-            return f"go on with the value alone: detach what `{source.short(made, limit=40)}` gives"
-        return f"compute `{source.short(made, limit=40)}` after the update, so that it sees the new parameters"
-    return "compute the loss after the update, so that it sees the new parameters"
+    made = lifted(site, found.failure.site)
+    if _has_updated(found, made):
+        if not _has_gone_back(trace, made):
+            return "update after the backward, or compute with a copy of what is updated"
+        return f"go on with the value alone: detach what `{source.short(made, limit=40)}` gives"
+    return f"compute `{source.short(made, limit=40)}` after the update, so that it sees the new parameters"
 
 
 def _refuted(trace: Trace, source: Source, found: Overwriting) -> Iterator[Advice]:
@@ -159,7 +153,7 @@ def _handed_on_without_graph(trace: Trace, source: Source, found: Overwriting) -
     Where the call has only updated, as a moving average in a `forward` does, the rest is computed with a copy.
     """
     site = found.saved_at
-    if not isinstance(site, Site) or not _has_updated(found, made := lifted(site, found.failure.site)):
+    if not _has_updated(found, made := lifted(site, found.failure.site)):
         return
     if not _has_gone_back(trace, made):
         yield from saved_copies(trace, source, found)

@@ -157,13 +157,13 @@ def _is_presumed(node: Node) -> bool:
 def _is_of_before(trace: Trace, node: Node) -> bool:
     """True if a node is that of an argument, which was there before the function was called."""
     made = [tensor.origin for tensor in node.outputs]
-    return not node.edges and bool(made) and all(isinstance(each, Site) and each.node is trace.entry for each in made)
+    return not node.edges and bool(made) and all(each.node is trace.entry for each in made)
 
 
 def _are_made_here(trace: Trace, steps: Sequence[Stepped]) -> bool:
     """True if all parameters were made while the function ran: nothing that it was given depends on them."""
     made = [tensor.origin for step in steps for tensor in step.parameters]
-    return bool(made) and all(isinstance(each, Site) and holds(trace.entry, each.frames()[-1].node) for each in made)
+    return bool(made) and all(holds(trace.entry, each.frames()[-1].node) for each in made)
 
 
 def _never(flow: Sequence[Entry], step: Stepped) -> bool:

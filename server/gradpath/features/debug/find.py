@@ -165,9 +165,8 @@ def _blind(traces: Sequence[Trace], source: Source, own: Collection[ast.AST], wa
             # A parameter, an import, or a method that is about to be called: what comes of it comes up again.
             if not isinstance(node, ast.expr) or node in called:
                 continue
-            if isinstance(value.site, Site):
-                at = Place(value.site.path, getattr(node, "lineno", value.site.line))
-                found[node] = Blind(at, source.short(value.site, node, _LONGEST), origin_of(value))
+            at = Place(value.site.path, getattr(node, "lineno", value.site.line))
+            found[node] = Blind(at, source.short(value.site, node, _LONGEST), origin_of(value))
     yield from sorted(found.values(), key=lambda each: each.at.line)
 
 

@@ -146,7 +146,7 @@ class _Drawing:
         return self._add(node, replace(self._operation(node), earlier=self._is_earlier(node)))
 
     def _operation(self, node: Node) -> Vertex:
-        site = node.site if isinstance(node.site, Site) else None
+        site = node.site
         label = next((output.label for output in node.outputs if output.label), "")
         path, line = self._place(site)
         saved = tuple(dict.fromkeys(name_of_saved(each, self._own_names) for each in node.saved))
@@ -166,7 +166,7 @@ class _Drawing:
         return owners.pop() if len(owners) == 1 else ""
 
     def _is_earlier(self, node: Node) -> bool:
-        return isinstance(node.site, Site) and iterations_between(node.site.loops, self._site.loops) is not None
+        return iterations_between(node.site.loops, self._site.loops) is not None
 
     def _inputs(self, node: Node) -> None:
         """The arrows from a node: to the nodes that its inputs came from, to leaves, and to where inputs were cut."""
@@ -191,7 +191,7 @@ class _Drawing:
         if not layer or len(self._vertices) >= MOST:
             return
         first = next(iter(layer.values()))
-        path, line = self._place(first.origin if isinstance(first.origin, Site) else None)
+        path, line = self._place(first.origin)
         own = list(dict.fromkeys(self._own_names.get(id(leaf), names[id(edge)]) for edge, leaf in layer.items()))
         called = ", ".join(own) if len(own) <= _MOST_NAMES else f"{len(layer)} parameters"
         owner = self._owner(list(layer))
@@ -205,13 +205,13 @@ class _Drawing:
         if len(self._vertices) >= MOST:
             self._left_out += 1
             return None
-        path, line = self._place(leaf.origin if isinstance(leaf.origin, Site) else None)
+        path, line = self._place(leaf.origin)
         kind = Kind.PARAMETER if leaf.is_parameter else Kind.LEAF
         return self._add(key, Vertex(0, kind, leaf.label or self._ways.get(id(leaf), "a leaf"), "", path, line))
 
     def _without_node(self, root: Tensor) -> None:
         """The loss itself depends on nothing: a leaf, or a value that was cut off."""
-        path, line = self._place(root.origin if isinstance(root.origin, Site) else None)
+        path, line = self._place(root.origin)
         note = () if root.flag else ("it has no graph: `backward()` has nowhere to go",)
         vertex = Vertex(0, Kind.ROOT, root.label or "the loss", "", path, line, notes=note, broken=not root.flag)
         number = self._add(root, vertex)
@@ -224,8 +224,8 @@ class _Drawing:
             return self._numbers[tensor.cut]
         cut = tensor.cut
         assert cut is not None
-        path, line = self._place(cut.site if isinstance(cut.site, Site) else None)
-        site = cut.site if isinstance(cut.site, Site) else None
+        path, line = self._place(cut.site)
+        site = cut.site
         number = self._add(cut, Vertex(0, Kind.CUT, self._text(site) or short(cut.how), short(cut.how), path, line))
         if cut.source is not None and cut.source.node is not None:
             end = self._visit(cut.source.node)
@@ -233,10 +233,8 @@ class _Drawing:
                 self._arrows[Arrow(number, end, cut=True)] = None
         return number
 
-    def _place(self, site: Site | None) -> tuple[str, int]:
+    def _place(self, site: Site) -> tuple[str, int]:
         """The file and line of a site: the innermost one in the document where there is one."""
-        if site is None:
-            return "", 0
         own = self._analysis.document.path
         here = next((each for each in site.frames() if each.path == own), None)
         if here is None:
@@ -247,10 +245,10 @@ class _Drawing:
         cell, local = document.in_cell(document.range_of(here.node))
         return f"cell {cell.number}", local.start.line
 
-    def _text(self, site: Site | None) -> str:
+    def _text(self, site: Site) -> str:
         """The expression at a site of the document, on one line."""
         document = self._analysis.document
-        if site is None or site.path != document.path or not isinstance(site.node, ast.expr):
+        if site.path != document.path or not isinstance(site.node, ast.expr):
             return ""
         text = " ".join(document.slice(document.range_of(site.node)).split())
         return text if len(text) <= _LONGEST_TITLE else text[: _LONGEST_TITLE - 1] + "…"

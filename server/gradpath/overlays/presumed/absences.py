@@ -12,7 +12,7 @@ from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.readings import parts_of
-from gradpath.interpreter.trace import BackwardRan, Cleared, GradientSet, Lent, Site
+from gradpath.interpreter.trace import BackwardRan, Cleared, GradientSet, Lent
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays.presumed import weights
 from gradpath.overlays.presumed.presumed_tensors import graph_sources
@@ -114,5 +114,5 @@ def _is_unseen(node: Node) -> bool:
 def _was_made_in(machine: Machine, entry: ast.AST, tensor: Tensor) -> bool:
     """True if the entered function made a tensor itself, so that no other code had it before."""
     first, last = getattr(entry, "lineno", 0), getattr(entry, "end_lineno", 0)
-    frames = tensor.origin.frames() if isinstance(tensor.origin, Site) else ()
+    frames = tensor.origin.frames()
     return any(each.path == machine.file and first < each.line <= last for each in frames)

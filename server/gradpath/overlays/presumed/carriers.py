@@ -14,7 +14,6 @@ from gradpath.autograd.ops import find_op
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call, Computed, Made
-from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import Unknown, Value, is_data
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.presumed_tensors import is_method_of_tensors, presume_tensor
@@ -79,5 +78,5 @@ def _saves(value: Unknown) -> bool:
             return op is not None and bool(op.behaviour({op.parameters[0].name: ops.TENSOR}).holds)
         case _:
             site = value.site
-            node = site.node if isinstance(site, Site) else None
+            node = site.node
             return isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, _SAVING)

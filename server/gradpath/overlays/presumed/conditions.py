@@ -71,10 +71,10 @@ OTHER = Condition("other", "{name} keeps the graph of what it is given", "{name}
 STATE = Condition("state", "{name} returns a state that is still on the graph", "{name} returns a live state", 6)
 
 
-def callee(result: Unknown | None, site: object = None) -> str:
+def callee(result: Unknown | None, site: Site | None = None) -> str:
     """The program's name for the callee that gave an unknown result."""
     place = site if result is None else result.site
-    if isinstance(place, Site) and isinstance(place.node, ast.Call):
+    if place is not None and isinstance(place.node, ast.Call):
         text = _callee_of(place.node)
         if len(text) <= _LONGEST:
             return text

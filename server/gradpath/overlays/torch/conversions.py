@@ -11,7 +11,6 @@ from gradpath.autograd.ops import op_of
 from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Unknown, Value
 from gradpath.overlays.torch.operations import run_operation
 from gradpath.overlays.torch.tensor_value import Device, DType, TensorValue, wrap
@@ -83,7 +82,7 @@ def converted(
 def _is_temporary(machine: Machine, tensor: Tensor) -> bool:
     """True if a tensor without a graph was made by the expression itself, so that it cannot be told from its copy."""
     node, origin = machine.node, tensor.origin
-    if tensor.requires_grad or not isinstance(origin, Site) or not isinstance(node, ast.Call):
+    if tensor.requires_grad or not isinstance(node, ast.Call):
         return False
     return isinstance(node.func, ast.Attribute) and node.func.value is origin.node
 

@@ -178,7 +178,7 @@ def _reads_in(value: Value, known: _Reads | None = None, depth: int = 40) -> tup
             known = _Reads() if known is None else known
             if value.number not in known.found:
                 found = known.found[value.number] = _reads_of(value, known, depth)
-                known.sites += [value.site] if found and isinstance(value.site, Site) else []
+                known.sites += [value.site] if found else []
             return known.found[value.number]
     return None if isinstance(value, Object) else ()
 
@@ -196,7 +196,7 @@ def _reads_of(value: Unknown, known: _Reads, depth: int) -> tuple[ReadOut, ...] 
     if of_numpy or is_setting(value) or (isinstance(value.origin, Parameter) and is_number(value)):
         return ()
     if is_array(value) and value.sources and isinstance(value.sources[0], TensorValue):
-        return (ReadOut(value.sources[0].tensor, "numpy", value.site),) if isinstance(value.site, Site) else None
+        return (ReadOut(value.sources[0].tensor, "numpy", value.site),)
     match value.origin:
         case Call(of=Unknown(name="numpy" | "tolist", owner=Unknown() as receiver)):
             return _joined((receiver,), known, depth)

@@ -112,11 +112,10 @@ def is_number(trace: Trace, tensor: Tensor) -> bool:
     """True if a tensor has one element for sure: by its shape, or because its like was back-propagated."""
     if tensor.one_element is not None:
         return tensor.one_element
-    place = tensor.node.site.node if tensor.node is not None and isinstance(tensor.node.site, Site) else None
+    place = tensor.node.site.node if tensor.node is not None else None
     roots = [root for event in trace.of(BackwardRan) for root in event.call.roots]
     return any(
-        root is tensor or (root.node is not None and isinstance(root.node.site, Site) and root.node.site.node is place)
-        for root in roots
+        root is tensor or (root.node is not None and root.node.site.node is place) for root in roots
     ) or tensor.node in _operands_of(nodes_of(roots))
 
 
@@ -135,7 +134,7 @@ def _operands_of(roots: Sequence[Node]) -> set[Node]:
 def come_apart(first: Tensor | None, later: Tensor | None) -> bool:
     """True if two tensors may have been computed in different iterations; else the loop only gathers existing ones."""
     sites = [each.node.site for each in (first, later) if each is not None and each.node is not None]
-    made = [site.loops for site in sites if isinstance(site, Site)]
+    made = [site.loops for site in sites]
     return len(made) < 2 or iterations_between(made[0], made[1]) is not None
 
 

@@ -184,7 +184,7 @@ def _numbers(test: ast.expr) -> Iterator[ast.AST]:
 def _divisors(trace: Trace, backward: BackwardRan) -> Iterator[ast.expr]:
     """The last divisor of the root of a backward, before a gradient scaler took it."""
     for root in backward.call.roots:
-        divided = [node.site.node for node in _unscaled(root) if isinstance(node.site, Site)]
+        divided = [node.site.node for node in _unscaled(root)]
         divided += [_assigned(trace, each) for each in trace.of(Bound) if each.tensor is root]
         for each in divided:
             match each:
@@ -206,7 +206,7 @@ def _unscaled(root: Tensor) -> tuple[Node, ...]:
     """The node of a loss, or what `scaler.scale(loss)` was computed from."""
     if root.node is None:
         return ()
-    match root.node.site.node if isinstance(root.node.site, Site) else None:
+    match root.node.site.node:
         case ast.Call(func=ast.Attribute(attr="scale")):
             return root.node.edges
     return (root.node,)

@@ -359,7 +359,7 @@ def _stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix
 def _scaler(run: BackwardRan) -> str | None:
     """The gradient scaler that took the loss, as the program writes it."""
     for root in run.call.roots:
-        match root.node.site.node if root.node is not None and isinstance(root.node.site, Site) else None:
+        match root.node.site.node if root.node is not None else None:
             case ast.Call(func=ast.Attribute(attr="scale", value=owner)):
                 return ast.unparse(owner)
     return None

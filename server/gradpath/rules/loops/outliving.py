@@ -118,8 +118,7 @@ def _tensors_in(value: object, depth: int = _DEPTH) -> Iterator[Tensor]:
 
 
 def _made_at(tensor: Tensor) -> ast.AST | None:
-    site = tensor.node.site if tensor.node is not None else None
-    return site.node if isinstance(site, Site) else None
+    return None if tensor.node is None else tensor.node.site.node
 
 
 def _is_live(tensor: Tensor, executed: Set[Node]) -> bool:

@@ -66,7 +66,7 @@ def _runs_a_model(added: Tensor, site: Site) -> bool:
     """True if what is added was computed with weights in this iteration, as far as that is seen."""
     if added.node is None or not site.loops:
         return True
-    inside = (node for node in reach([added.node]) if isinstance(node.site, Site) and site.loops[-1] in node.site.loops)
+    inside = (node for node in reach([added.node]) if site.loops[-1] in node.site.loops)
     return any(node.is_open or any(edge.accumulates is not None for edge in node.edges) for node in inside)
 
 
@@ -153,7 +153,7 @@ def _is_computed_from(added: Tensor, event: Built) -> bool:
 
 def _led_back(node: Node, site: Site, depth: int) -> Node | None:
     """The same addition in an earlier iteration, where a node is that, or a multiple of it, or adds more to it."""
-    if isinstance(node.site, Site) and node.site.node is site.node and node.name in _ADDING:
+    if node.site.node is site.node and node.name in _ADDING:
         return node if iterations_between(node.site.loops, site.loops) is not None else None
     if depth == 0 or node.name not in SCALINGS | SUMS:
         return None

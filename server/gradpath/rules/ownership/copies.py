@@ -62,7 +62,7 @@ def copied(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     found: dict[int, tuple[Given, Site, list[Tensor]]] = {}
     for leaf in copies:
         before = next((each for each in _before(leaf) if id(each) in owners), None)
-        if before is None or not isinstance(leaf.origin, Site):
+        if before is None:
             continue
         if not _is_trained_after(trace, before, leaf.origin):
             found.setdefault(id(leaf.origin.node), (owners[id(before)], leaf.origin, []))[2].append(leaf)

@@ -15,7 +15,7 @@ from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import function_of
 from gradpath.fixes.untrained_fixes import given_too
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientAbsent, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientAbsent, Stepped, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words
 from gradpath.source.index import inside
 
@@ -73,7 +73,7 @@ def _is_state(trace: Trace, names: Sequence[Bound]) -> bool:
 def _lasts(trace: Trace, leaf: Tensor) -> bool:
     """True if a leaf was made before the loops of the steps, or by another function than that of the steps."""
     made = leaf.origin
-    return isinstance(made, Site) and all(
+    return all(
         len(made.loops) < len(step.site.loops)
         if made.caller is step.site.caller
         else all(loop in step.site.loops for loop in made.loops)
@@ -83,7 +83,7 @@ def _lasts(trace: Trace, leaf: Tensor) -> bool:
 
 def _is_handed_in(trace: Trace, leaf: Tensor) -> bool:
     """True if a leaf is another form of an argument of the function that makes it: it is new with each call."""
-    node = leaf.origin.node if isinstance(leaf.origin, Site) else None
+    node = leaf.origin.node
     function = None if node is None else function_of(trace, node)
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value

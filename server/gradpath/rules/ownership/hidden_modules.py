@@ -60,7 +60,7 @@ def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:
     for event in trace.of(Built):
         for tensor in event.operands:
             made = tensor.origin
-            if not (is_of_layer(tensor) or is_drawn(tensor)) or id(tensor) in kept or not isinstance(made, Site):
+            if not (is_of_layer(tensor) or is_drawn(tensor)) or id(tensor) in kept:
                 continue
             if function_of(trace, made.node) is trace.entry and not _registers(trace, source, made):
                 yield Report(

@@ -67,8 +67,6 @@ def is_drawn(tensor: Tensor) -> bool:
 
 def _is_beside(parameter: Tensor, tensor: Tensor) -> bool:
     """True if the same call of a function made a tensor that takes no part in a graph."""
-    if not isinstance(tensor.origin, Site) or not isinstance(parameter.origin, Site):
-        return False
     known = tensor.node is None and tensor.cut is None and tensor.dtype is not None
     return known and tensor.origin.caller is parameter.origin.caller
 

@@ -148,7 +148,7 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     for tensor in strangers(trace, held):
         called = (node for run in trace.of(BackwardRan) for node in run.executed if takes(node, tensor))
         node = min(called, key=lambda each: each.number, default=None)
-        if tensor.operation != UNSEEN or node is None or not isinstance(node.site, Site):
+        if tensor.operation != UNSEEN or node is None:
             continue
         asked = _asked_of(source.tree(node.site.path), tensor.label)
         if "train" in asked and asked.isdisjoint(_OTHERWISE) and not held.isdisjoint(map(id, leaves([node]))):

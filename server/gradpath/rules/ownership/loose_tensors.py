@@ -13,7 +13,7 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import elsewhere, short_operation
 from gradpath.findings.syntax import has_method, method_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Bound, Built, Mutated, Site, Trace, once
+from gradpath.interpreter.trace import Bound, Built, Mutated, Trace, once
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, lines_of, methods_called
 from gradpath.source.nodes import last_name
@@ -95,7 +95,7 @@ def _is_random(tensor: Tensor) -> bool:
     """True if a tensor is drawn, or a multiple of one that is."""
     while tensor.maker and short_operation(tensor.operation) in ("mul", "div"):
         tensor = tensor.maker[0]
-    made = tensor.origin.node if isinstance(tensor.origin, Site) else None
+    made = tensor.origin.node
     return isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in _RANDOM
 
 

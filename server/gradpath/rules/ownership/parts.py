@@ -112,7 +112,7 @@ def unregistered(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacki
             continue
         own = None if leaf.is_parameter else names.get(number)
         bound = own or next((names[each] for each in names if _is_moved(names[each], leaf)), None)
-        if bound is None or not isinstance(leaf.origin, Site) or bound.site.caller is not leaf.origin.caller:
+        if bound is None or bound.site.caller is not leaf.origin.caller:
             continue
         for given in trace.of(Given):
             if any(_constructed(trace, each) is made for each in given.parameters):
@@ -139,7 +139,7 @@ def _is_moved(bound: Bound, leaf: Tensor) -> bool:
 def _constructed(trace: Trace, tensor: Tensor) -> Site | None:
     """The call of the class with a `forward` whose `__init__` has made a tensor, or the layer that it is of."""
     made = tensor.origin
-    frames = made.frames() if isinstance(made, Site) else ()
+    frames = made.frames()
     for frame in frames:
         owner, method = method_of(trace, frame.node)
         if owner is not None and method == "__init__":
@@ -152,7 +152,7 @@ def remade(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     found: dict[ast.AST, tuple[Site, list[Tensor]]] = {}
     for tensor in strangers(trace, held):
         site = tensor.origin
-        if isinstance(site, Site) and (is_of_layer(tensor) or is_drawn(tensor)):
+        if is_of_layer(tensor) or is_drawn(tensor):
             inside = next((frame for frame in site.frames() if method_of(trace, frame.node)[1] == "forward"), None)
             if inside is not None:
                 found.setdefault(inside.node, (inside, []))[1].append(tensor)

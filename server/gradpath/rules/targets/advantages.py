@@ -43,16 +43,13 @@ class Advantage:
 
     def report(self, trace: Trace, source: Source) -> Report:
         at = self.site
-        made = self.tensor.node.site if self.tensor.node is not None else None
-        name = name_of(trace, source, self.tensor, at)
-        if not name and isinstance(made, Site):
-            name = source.short(made, limit=30)
-        steps = [Step(lifted(made, at), "depends on the value, with its graph")] if isinstance(made, Site) else []
+        made = self.tensor.origin if self.tensor.node is None else self.tensor.node.site
+        name = name_of(trace, source, self.tensor, at) or source.short(made, limit=30)
         return Report(
             at,
             f"`{name}` weighs another loss with a graph of the value that it was computed from",
             (
-                *steps,
+                Step(lifted(made, at), "depends on the value, with its graph"),
                 Step(at, "weighs another loss: pushes the value as well"),
                 Step(self.regressed, "fits the value to the data"),
                 Step(self.ran.site, "moves the value by it"),

@@ -38,12 +38,11 @@ class Compared:
     ran: BackwardRan
 
     def report(self, trace: Trace, source: Source) -> Report:
-        place = self.target.node.site if self.target.node is not None else None
-        at = lifted(place, self.site) if isinstance(place, Site) else self.site
+        place = self.target.origin if self.target.node is None else self.target.node.site
+        at = lifted(place, self.site)
         name = name_of(trace, source, self.target, self.site) or source.short(at, limit=30)
         steps = []
-        if isinstance(self.later.site, Site):
-            steps.append(Step(lifted(self.later.site, at), "what the network itself gives, with its graph"))
+        steps.append(Step(lifted(self.later.site, at), "what the network itself gives, with its graph"))
         steps += [
             Step(at, "the target depends on it"),
             Step(self.site, "the same network is compared with it"),

@@ -40,16 +40,14 @@ class Live:
     ran: BackwardRan
 
     def report(self, trace: Trace, source: Source) -> Report:
-        made = self.tensor.node.site if self.tensor.node is not None else None
-        name = name_of(trace, source, self.tensor, self.site)
-        if not name and isinstance(made, Site):
-            name = source.short(made, limit=30)
-        at = lifted(self.site, made) if isinstance(made, Site) else self.site
+        made = self.tensor.origin if self.tensor.node is None else self.tensor.node.site
+        name = name_of(trace, source, self.tensor, self.site) or source.short(made, limit=30)
+        at = lifted(self.site, made)
         return Report(
             at,
             f"`{name}` has a graph here: {self.should}",
             (
-                *((Step(lifted(made, at), "comes with a graph"),) if isinstance(made, Site) else ()),
+                Step(lifted(made, at), "comes with a graph"),
                 Step(at, "lets a gradient through to it"),
                 self.because,
                 Step(self.ran.site, "moves what it was computed from"),
@@ -128,7 +126,7 @@ def _summed(name: str) -> bool:
 
 def _gives_logarithm(node: Node) -> bool:
     """True if the method of an unseen distribution is called that gives log-probabilities."""
-    call = node.site.node if isinstance(node.site, Site) else None
+    call = node.site.node
     return node.name == PRESUMED and isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "log_prob"
 
 

@@ -85,4 +85,4 @@ def _is_measured(trace: Trace, event: Built) -> bool:
 
 def _kept(event: Built) -> Site | None:
     cuts = (each.cut for each in event.operands)
-    return next((cut.site for cut in cuts if cut is not None and isinstance(cut.site, Site)), None)
+    return next((cut.site for cut in cuts if cut is not None), None)

@@ -64,7 +64,7 @@ def _criterion(trace: Trace, source: Source, ran: BackwardRan, term: Tensor) -> 
     if any(ways_to(trace, term, ran)):
         return None
     criterion = next((each for each in term.lineage() if each.operation.endswith(LOSSES)), None)
-    if criterion is None or criterion.cut is not None or not isinstance(criterion.origin, Site):
+    if criterion is None or criterion.cut is not None:
         return None
     site = criterion.origin
     if len(criterion.maker) < 2 or cuts.switch_around(trace, source, site) is not None:

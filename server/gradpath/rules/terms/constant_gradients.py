@@ -67,11 +67,9 @@ def _gradient_of(operand: Tensor, asked: list[BackwardCall]) -> tuple[Tensor, Ba
 def asked_for(gradient: Tensor, asked: list[BackwardCall]) -> BackwardCall | None:
     """The call of `autograd.grad` that gave a gradient, without a graph of its own."""
     made = gradient.origin
-    if not isinstance(made, Site):
-        return None
     for call in asked:
         site = call.site
-        if isinstance(site, Site) and site.node is made.node and site.loops == made.loops and not call.create_graph:
+        if site.node is made.node and site.loops == made.loops and not call.create_graph:
             return call
     return None
 

@@ -61,7 +61,7 @@ class Term:
     def made(self) -> tuple[Site, ...]:
         """Where the term was computed from what was cut off, which a path that leaves it out does not come to."""
         onward = () if self.value is None else _onward(self.value)
-        return (*self.computed, *(each.origin for each in onward if isinstance(each.origin, Site)))
+        return (*self.computed, *(each.origin for each in onward))
 
     def report(self, trace: Trace, source: Source) -> Report:
         site = self.site
@@ -130,7 +130,7 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
             continue
         for each in tensor.lineage():
             cut = each.cut
-            if cut is not None and cut.source is not None and isinstance(cut.site, Site):
+            if cut is not None and cut.source is not None:
                 beside = any(cut.source is other for other in operands)  # `w - w.detach()` has a gradient.
                 weight = cut.source.node is None
                 if weight and not _is_lost_weight(trace, tensor, each, ran):
@@ -290,7 +290,7 @@ def _is_lost_weight(trace: Trace, term: Tensor, value: Tensor, ran: BackwardRan)
     A value that was taken before the loop or the call that learns is a fixed point that the weight is compared with.
     """
     cut = value.cut
-    if cut is None or not isinstance(cut.site, Site) or not _is_here(trace, cut.site):
+    if cut is None or not _is_here(trace, cut.site):
         return False
     around = ran.site.loops
     if around and all(number != around[-1][0] for number, _ in cut.site.loops):

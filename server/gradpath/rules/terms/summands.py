@@ -20,7 +20,7 @@ def terms(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Site]]:
     zone = terms_of(nodes_of(ran.call.roots))
     built = (event for event in trace.of(Built) if event.node in zone)
     for tensor in (each for event in built for each in event.operands):
-        if tensor.node is not None and tensor.node not in zone and isinstance(tensor.node.site, Site):
+        if tensor.node is not None and tensor.node not in zone:
             yield tensor, tensor.node.site
 
 
@@ -62,7 +62,7 @@ def _is_setting(trace: Trace, factor: Tensor) -> bool:
         return False
     if short_operation(factor.operation) not in _SHIFTING:
         return not factor.maker
-    return all(isinstance(each.origin, Site) and isinstance(each.origin.node, ast.FunctionDef) for each in factor.maker)
+    return all(isinstance(each.origin.node, ast.FunctionDef) for each in factor.maker)
 
 
 def _scales(trace: Trace, factor: Tensor) -> bool:

@@ -253,7 +253,7 @@ def test_an_item_is_cloned_not_its_list() -> None:
 
 def test_what_may_give_several_values_is_not_cloned() -> None:
     text = "gru = torch.nn.GRU(3, 3)\nout = gru(w[None])[0]\nsquare = (out**2).sum()\nout.detach().add_(1)\n"
-    (found,) = check(Document("train.py", f"{BEFORE}{text}square.backward()\n")).diagnostics
+    (found,) = mended(check(Document("train.py", f"{BEFORE}{text}square.backward()\n"))).diagnostics
     assert found.rule == "inplace-on-saved"
     assert not [fix for fix in found.fixes if "gru" in fix.title]
 

@@ -6,6 +6,9 @@ loads the module, and puts the functions in the place of all stand-ins that were
 plain ones. Whatever begins with a capital, a class or a constant, is needed at once and loads the module where it is
 imported, and so does whatever is asked of the module inside a function. So the modules of such a package do nothing on
 import but define, and their lower-case names are functions (`tests/support/test_late_loading.py`).
+
+The check of a right program takes a sixth to a fifth less time with it, that of a faulty one a sixteenth
+(`python -m bench`); `lazy import`, which Python 3.15 brings, does the same without any of this.
 """
 
 from __future__ import annotations

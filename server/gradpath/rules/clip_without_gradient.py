@@ -15,7 +15,7 @@ from gradpath.fixes import edits
 from gradpath.fixes.moving import beside, moved_after, moved_before
 from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Event, Lent, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules.loops.scaled_clips import scaled_clips
+from gradpath.rules.loops.scaled_gradients import scaled_clips
 from gradpath.source.index import inside
 
 

@@ -1,9 +1,9 @@
-"""A gradient scaler that steps or divides again before its `update`."""
+"""A gradient scaler that steps or divides again before its `update`, or that is left out of the step."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.diagnostic import Fix, Level, Safety
@@ -13,6 +13,7 @@ from gradpath.findings.syntax import LOOPS, ancestry, call_of, function_of, stat
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.rules.loops.scaled_gradients import ScaledStep, scaled_steps, scaler_of, uses_gradients
 from gradpath.source.index import inside, methods_called, names_in
 from gradpath.support.fast_dataclasses import replace
 
@@ -22,6 +23,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for failure, error in failures(trace, *_HEADLINES):
         if not (error.presumed and _may_be_off(trace, failure.site)):
             yield _report(trace, source, failure, error, error.at)
+    for found in scaled_steps(trace):
+        by_itself = scaler_of(trace, found.step) is None and uses_gradients(found.ran, found.step)
+        if by_itself and not _is_only_where_off(trace, found):
+            yield _left_out(trace, source, found)
 
 
 _HEADLINES = {
@@ -33,19 +38,34 @@ _HEADLINES = {
 
 def _may_be_off(trace: Trace, site: Site) -> bool:
     """True if the path left out an `update` on a condition that does not change in the loop: the scaler may be off."""
-    around = ancestry(trace, site.node)
-    loop = next((each for each in reversed(around) if isinstance(each, LOOPS)), None)
     scaler, function = _receiver(trace, site), function_of(trace, site.node) or trace.entry
-    if loop is None or scaler is None:
+    changing = _changing(trace, site)
+    if scaler is None or changing is None:
         return False
-    changing = {each.id for each in inside(loop, ast.Name) if isinstance(each.ctx, ast.Store)}
     for receiver, method, call in methods_called(function):
         if method != "update" or ast.unparse(receiver) != ast.unparse(scaler):
             continue
         tests = tests_of(trace, replace(site, node=call, caller=None))
         if statement_of(trace, call) not in trace.visits and tests:
-            return changing.isdisjoint(*map(names_in, tests))
+            return _is_setting(tests, changing)
     return False
+
+
+def _is_only_where_off(trace: Trace, found: ScaledStep) -> bool:
+    """True if the step is on a condition that does not change in the loop and is none of the scaling: it may be off."""
+    before = set(map(ast.unparse, tests_of(trace, found.scaled.site)))
+    own = [each for each in tests_of(trace, found.step.site) if ast.unparse(each) not in before]
+    return bool(own) and _is_setting(own, _changing(trace, found.step.site) or ())
+
+
+def _changing(trace: Trace, site: Site) -> set[str] | None:
+    """The variables that change in the loop around a place, None where there is no loop."""
+    loop = next((each for each in reversed(ancestry(trace, site.node)) if isinstance(each, LOOPS)), None)
+    return None if loop is None else {each.id for each in inside(loop, ast.Name) if isinstance(each.ctx, ast.Store)}
+
+
+def _is_setting(tests: Sequence[ast.expr], changing: Collection[str]) -> bool:
+    return all(set(changing).isdisjoint(names_in(each)) for each in tests)
 
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, before: Site) -> Report:
@@ -64,6 +84,33 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         help=f"call `{scaler}.update()` after each step, and `unscale_` once before it",
         fixes=fixes,
     )
+
+
+def _left_out(trace: Trace, source: Source, found: ScaledStep) -> Report:
+    """The report of `optimizer.step()` after the backward of a scaled loss."""
+    step, scaler = found.step.site, _scaler(trace, source, found.scaled.site)
+    return Report(
+        step,
+        f"`{source.short(step, limit=40)}` uses gradients that `{scaler}` has scaled: nothing has divided them",
+        (
+            Step(found.scaled.site, "multiplies the loss by the scale"),
+            Step(found.ran.site, "brings gradients that are multiplied by it as well"),
+            Step(step, "moves the parameters by these, thousands of times too far"),
+        ),
+        help=f"step by the scaler, which divides them first: `{scaler}.step(...)`, then `{scaler}.update()`",
+        fixes=source.proposed(_stepped_by(trace, source, step, scaler)),
+        silent=True,
+    )
+
+
+def _stepped_by(trace: Trace, source: Source, step: Site, scaler: str) -> Iterator[Fix]:
+    call, optimizer = call_of(trace, step.node), _receiver(trace, step)
+    if call is None or optimizer is None or call.args or call.keywords:
+        return
+    document = source.document(step)
+    text = f"{scaler}.step({edits.flat(document, optimizer)})"
+    repair = Repair(Way.STEP_INSTEAD, lines=(step.line,), text=text)
+    yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, call, text),))
 
 
 def _receiver(trace: Trace, site: Site) -> ast.expr | None:
@@ -86,7 +133,7 @@ RULE = Rule(
     "misused-scaler",
     "loop",
     Level.ERROR,
-    "a gradient scaler steps or divides again before its `update()`",
+    "a gradient scaler steps or divides again before its `update()`, or is left out of the step",
     find,
     raises=(
         r"step\(\) has already been called since the last update\(\)",

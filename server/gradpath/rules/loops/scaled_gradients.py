@@ -1,4 +1,4 @@
-"""Gradients of a scaled loss that are clipped before they are divided by the scale again."""
+"""Gradients of a scaled loss that are clipped, or used by a step, before they are divided by the scale again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.gradient_flow import is_harmless
+from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import call_of, statement_of
@@ -43,13 +44,30 @@ class ScaledClip:
 
 def scaled_clips(trace: Trace) -> Iterator[ScaledClip]:
     """The clips of a path whose bound is compared with scaled gradients, though it does not ask for the scale."""
-    scaled: set[int] = set()
+    for each in scaled_steps(trace):
+        if each.clip is not None and scaler_of(trace, each.step) is not None:
+            yield ScaledClip(each.ran, each.clip, each.step)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScaledStep:
+    """A step after the backward of a scaled loss whose gradients nothing has divided, and the first clip between."""
+
+    ran: BackwardRan
+    scaled: Scaled
+    clip: Clipped | None
+    step: Stepped
+
+
+def scaled_steps(trace: Trace) -> Iterator[ScaledStep]:
+    """The steps of a path, those of scalers among them, that come to gradients which are still scaled."""
+    scaled: dict[int, Scaled] = {}
     ran: BackwardRan | None = None
     clip: Clipped | None = None
     for event in trace.among(Scaled, BackwardRan, Clipped, Stepped, Lent):
         match event:
             case Scaled(tensor=Tensor() as loss):
-                scaled.add(id(loss))
+                scaled[id(loss)] = event
             case Scaled():
                 ran = clip = None
             case BackwardRan() if event.call.accumulates:
@@ -58,10 +76,15 @@ def scaled_clips(trace: Trace) -> Iterator[ScaledClip]:
                 ran = clip = None
             case Clipped() if ran is not None and not _asks_for_scale(trace, event):
                 clip = clip or event
-            case Stepped():
-                if ran is not None and clip is not None and _of_scaler(trace, event) is not None:
-                    yield ScaledClip(ran, clip, event)
-                ran = clip = None
+            case Stepped() if ran is not None:
+                yield ScaledStep(ran, scaled[id(ran.call.roots[0])], clip, event)
+                if scaler_of(trace, event) is not None or uses_gradients(ran, event):
+                    ran = clip = None
+
+
+def uses_gradients(ran: BackwardRan, step: Stepped) -> bool:
+    """True if a step moves parameters by the gradients that a backward gave them."""
+    return not {id(leaf) for leaf in reached_leaves(ran)}.isdisjoint(map(id, step.updated))
 
 
 def _asks_for_scale(trace: Trace, clip: Clipped) -> bool:
@@ -74,7 +97,7 @@ def _bounds(call: ast.Call) -> list[ast.expr]:
     return [*call.args[1:], *(each.value for each in call.keywords if each.arg != "parameters")]
 
 
-def _of_scaler(trace: Trace, step: Stepped) -> tuple[ast.expr, ast.expr] | None:
+def scaler_of(trace: Trace, step: Stepped) -> tuple[ast.expr, ast.expr] | None:
     """The scaler and the optimizer of `scaler.step(optimizer)`."""
     match call_of(trace, step.site.node):
         case ast.Call(func=ast.Attribute(value=scaler, attr="step"), args=[optimizer, *_]):
@@ -84,7 +107,7 @@ def _of_scaler(trace: Trace, step: Stepped) -> tuple[ast.expr, ast.expr] | None:
 
 def _unscaled(trace: Trace, source: Source, found: ScaledClip) -> Iterator[Fix]:
     clip, step = found.clip.site, found.step.site
-    parts, statement = _of_scaler(trace, found.step), statement_of(trace, clip.node)
+    parts, statement = scaler_of(trace, found.step), statement_of(trace, clip.node)
     if parts is None or not same_activation(clip, step):
         return
     document = source.document(clip)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from pathlib import PurePath
 
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.support.fast_dataclasses import dataclass, replace
@@ -145,6 +146,15 @@ class Fix:
     def said(self) -> str:
         """The title in the middle of a sentence."""
         return self.title[:1].lower() + self.title[1:]
+
+    def told_in(self, path: str) -> Fix:
+        """The same fix for a report in the file `path`: one that changes another file names that."""
+        [*files] = {edit.path for edit in self.edits}
+        if len(files) != 1 or path in files or not self.repairs:
+            return self
+        name = PurePath(files[0]).name
+        repairs = tuple(replace(each, file=name) for each in self.repairs)
+        return replace(self, title=title_of(repairs, self.costs), repairs=repairs)
 
     def does(self, transformation: Transformation) -> bool:
         """True if the first of its repairs, which the others complete, is such a transformation."""

@@ -214,7 +214,8 @@ class Cost(str, Enum):
 class Repair:
     """A transformation and what it is done to: `subjects` in the words of the program, at `lines` of its text.
 
-    `text` is the code that is written, and `near` another line that the title names.
+    `text` is the code that is written, and `near` another line that the title names. `file` is the name of theirs,
+    where it is not the one that the fix is offered in.
     """
 
     way: Way
@@ -222,6 +223,7 @@ class Repair:
     lines: tuple[int, ...] = ()
     text: str = ""
     near: int | None = None
+    file: str = ""
 
     @property
     def transformation(self) -> Transformation:
@@ -233,7 +235,9 @@ class Repair:
         return self.subjects[0] if self.subjects else self.text or self.way.name
 
     def moved(self, line_of: Callable[[int], int]) -> Repair:
-        """The same repair of a text whose lines have other numbers."""
+        """The same repair of a text whose lines have other numbers, unless it is of another file."""
+        if self.file:
+            return self
         near = None if self.near is None else line_of(self.near)
         return replace(self, lines=tuple(map(line_of, self.lines)), near=near)
 
@@ -249,11 +253,12 @@ def _said(repair: Repair) -> str:
     lines = repair.lines
     several = "line" if len(lines) == 1 else "lines"
     stretch = (*lines[:1], *lines[-1:]) if lines[:1] != lines[-1:] else lines[:1]
+    owner = f" of `{repair.file}`" if repair.file else ""
     return repair.way.words.format(
         what=" and ".join(f"`{each}`" for each in repair.subjects),
         text=repair.text,
         stated=f": `{repair.text}`" if 0 < len(repair.text) <= LONGEST else "",
-        on=f"{several} {' and '.join(map(str, lines))}",
-        lines=f"{'line' if len(stretch) == 1 else 'lines'} {' to '.join(map(str, stretch))}",
+        on=f"{several} {' and '.join(map(str, lines))}{owner}",
+        lines=f"{'line' if len(stretch) == 1 else 'lines'} {' to '.join(map(str, stretch))}{owner}",
         near=repair.near,
     )

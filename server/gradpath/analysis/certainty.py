@@ -401,8 +401,8 @@ def words(decision: Decision, source: Source) -> str:
 
 
 def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnostic:
-    report = found.report
-    document = source.document(report.at)
+    document = source.document(found.report.at)
+    report = replace(found.report, fixes=tuple(each.told_in(document.path) for each in found.report.fixes))
     level = found.level
     headline = report.headline
     if condition is not None:

@@ -8,7 +8,7 @@ from gradpath.diagnostic import Advice, Diagnostic, Fix, Safety
 from gradpath.repairs import Transformation
 from gradpath.support.fast_dataclasses import replace
 
-NOT_ONE_EDIT = "no edit in one place does that"
+NOT_ONE_EDIT = "(no single edit that was tried is enough)"
 """What is said of a way out where each fix that was tried has failed."""
 
 
@@ -26,16 +26,16 @@ def borne_out(diagnostic: Diagnostic, fixes: tuple[Fix, ...], holds: Callable[[F
     told = [_told(fix, others) for fix in ordered]
     if not told:
         failed = any(each.fix is not None for each in others)
-        told = [f"{general.text}: {NOT_ONE_EDIT}" if failed and general.text else general.text]
+        told = [f"{general.text} {NOT_ONE_EDIT}" if failed and general.text else general.text]
     help, *left = dict.fromkeys(filter(None, told)) or [""]
     left += [each.text for each in others if each.fix is None and _stands(each, fixes, holds)]
     return replace(diagnostic, fixes=fixes, help=help, alternatives=tuple(left))
 
 
 def _told(fix: Fix, lines: Sequence[Advice]) -> str:
-    """A fix that has held, with what speaks for it; the trial may have made it a part of a larger one."""
+    """A fix that has held, with what speaks for it, unless that is a cost; the trial may have made it a part of one."""
     said = next((each for each in lines if each.fix is not None and says(fix, each.fix)), None)
-    return fix.said if said is None or said.fix is None else said.text.replace(said.fix.said, fix.said)
+    return fix.said if fix.costs or said is None or said.fix is None else said.text.replace(said.fix.said, fix.said)
 
 
 def _stands(advice: Advice, fixes: Sequence[Fix], holds: Callable[[Fix], bool]) -> bool:

@@ -1,4 +1,4 @@
-"""A function that remembers its results keeps their graphs: it computes them again on each call."""
+"""What remembers results keeps their graphs: they are computed again on each call."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.carrying import Case
 from gradpath.findings.graphs import is_drawn, reach
-from gradpath.findings.syntax import Definition, function_of
+from gradpath.findings.syntax import Definition, ancestry, function_of
 from gradpath.fixes import edits
+from gradpath.interpreter.trace import Site
 from gradpath.repairs import Repair, Way
 from gradpath.source.nodes import last_name
 
@@ -19,8 +20,12 @@ _QUESTIONS = ("cache_clear", "cache_info", "cache_parameters")
 
 
 def computed_each_time(case: Case) -> Iterator[Fix]:
-    """`@functools.lru_cache` goes from the function that builds what is needed again, `cached_property` changes."""
+    """`@functools.lru_cache` goes from the function that builds what is needed again, `cached_property` changes.
+
+    So does `with parametrize.cached():` from around the call.
+    """
     for frame in case.first.site.frames():
+        yield from _uncached(case, frame)
         function = function_of(case.trace, frame.node)
         memory = None if function is None else _memory(function)
         document = case.source.document(frame)
@@ -36,6 +41,16 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
         drawn = any(is_drawn(node.name) for node in reach([case.first]))
         yield from Fix.of(repair, Safety.UNSAFE if drawn else Safety.SAFE, edit)
         return
+
+
+def _uncached(case: Case, frame: Site) -> Iterator[Fix]:
+    document = case.source.document(frame)
+    for block in ancestry(case.trace, frame.node):
+        match block:
+            case ast.With(items=[ast.withitem(context_expr=ast.Call(func=asked))]) if last_name(asked) == "cached":
+                text = f"with {edits.flat(document, asked)}():"
+                repair = Repair(Way.EACH_CALL, (case.source.short(frame),), (block.lineno,), text)
+                yield from Fix.of(repair, Safety.SAFE, edits.unwrap_block(document, block))
 
 
 def _memory(function: Definition) -> ast.expr | None:

@@ -234,15 +234,18 @@ def detached_for(trace: Trace, source: Source, tensor: Tensor, site: Site, kept:
     """Where the operation at `site` cannot take a tensor with its graph: where it reads it, or where it is kept."""
     for frame in site.frames():
         reads = reads_at(trace, source, tensor, frame)
-        if not reads and frame is site and isinstance(_operand(site.node), ast.Call | ast.BinOp | ast.Subscript):
+        given = operand_of(site.node)
+        named = {each.text for each in kept if each.form.kind == "tensor" and tensor in each.form.tensors}
+        itself = isinstance(given, ast.Attribute) and source.text(site, given) in named
+        if not reads and frame is site and (itself or isinstance(given, ast.Call | ast.BinOp | ast.Subscript)):
             yield from rewritten(trace, source, site, ".detach()", Way.DETACH_ON)
         for read in reads:
             yield from rewritten(trace, source, frame, ".detach()", Way.DETACH_ON, read)
     if tensor.node is not None:
         yield from _where_kept(Crossing(trace, source, ((tensor.node, tensor.node),), site, kept))
-    near = next((each for each in kept if tensor in each.form.tensors and not each.text.isidentifier()), None)
-    if near is not None:
-        yield from _detached_before(trace, source, near, site)
+        near = next((each for each in kept if tensor in each.form.tensors and not each.text.isidentifier()), None)
+        if near is not None and not tensor.is_parameter:
+            yield from _detached_before(trace, source, near, site)
 
 
 def _detached_before(trace: Trace, source: Source, kept: Kept, site: Site) -> Iterator[Fix]:
@@ -259,7 +262,7 @@ def rewritten(
     trace: Trace, source: Source, site: Site, suffix: str, way: Way, operand: ast.expr | None = None
 ) -> Iterator[Fix]:
     """`x.detach()` in place of the operand of an operation; `x = x.detach()` before a statement that changes `x`."""
-    read, document = operand or _operand(site.node), source.document(site)
+    read, document = operand or operand_of(site.node), source.document(site)
     statement = statement_of(trace, site.node)
     if read is None:
         return
@@ -276,7 +279,7 @@ def rewritten(
         yield _fix(way, [text], [read.lineno], new, edits.append(document, read, suffix))
 
 
-def _operand(node: ast.AST) -> ast.expr | None:
+def operand_of(node: ast.AST) -> ast.expr | None:
     """What a method is called on, a function is given, or an attribute is set of."""
     match node:
         case ast.Call(func=ast.Attribute(value=value), args=[]) | ast.Attribute(value=value, ctx=ast.Store()):

@@ -12,7 +12,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, made_near, name_of
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.detachment import detached_for, rewritten
+from gradpath.fixes.detachment import detached_for, operand_of, rewritten
 from gradpath.fixes.moving import removed
 from gradpath.fixes.requirement import required_for
 from gradpath.interpreter.trace import BackwardRan, Failed, Site, Trace
@@ -88,7 +88,9 @@ def _runs_backward(call: ast.Call) -> bool:
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, tensor: Tensor) -> Report:
     refusal = _REFUSALS[error.kind]
     site = failure.site
-    name = name_of(trace, source, tensor, site)
+    given = operand_of(site.node)
+    itself = isinstance(given, ast.Attribute) and error.kind is not FaultKind.DEEPCOPY
+    name = source.text(site, given) if itself else name_of(trace, source, tensor, site)
     said = f"`{name}`" if name and len(name) <= _LONGEST else "this"
     made = made_near(tensor, site)
     steps = [Step(made, refusal.made)] if made is not None and made.node is not site.node else []

@@ -100,6 +100,7 @@ class Way(Enum):
     MOVE_BEFORE_STEP = _T.MOVE, "Move {lines} before the step"
     MOVE_AFTER_STEP = _T.MOVE, "Move {lines} after the step"
     START_IN_LOOP = _T.MOVE, "Start {what} again in each iteration: move {lines} into the loop"
+    MAKE_ONCE = _T.MOVE, "Make it once, in `__init__`: `{text}`"
     MOVE_TO_READER = _T.MOVE, "Compute {what} in `{text}`: move {lines} there"
     MOVE_TO_READING = _T.MOVE, "Compute {what} in `{text}`: move {lines} before line {near}"
     SET_BEFORE = _T.MOVE, "Set {what} before `{text}` is made"

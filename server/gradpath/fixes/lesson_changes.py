@@ -88,7 +88,8 @@ def still_learns(change: Change, *, truncated: bool = False) -> bool:
     """
     before, after = change.before, change.after
     if before.failed is None:
-        lost = set(map(change.moved, before.given)) - after.given - after.frozen
+        stepped = frozenset[Parameter]().union(*before.owned.values()) or before.given
+        lost = set(map(change.moved, before.given & stepped)) - after.given - after.frozen
         return all(each is None or each[:2] in after.recorded for each in lost)  # What was a leaf by force, is none.
     frozen, kept = set(map(change.moved, before.frozen)), {*change.lines.values()}
     free = {each for each, (file, line) in after.thawed.items() if file != change.path or line in kept}

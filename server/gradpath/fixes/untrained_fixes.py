@@ -18,6 +18,7 @@ from gradpath.interpreter.ownership import Given, Named, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
+from gradpath.source.index import inside, names_in, stored_names
 
 
 def given_too(
@@ -98,6 +99,29 @@ def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator
     value = document.slice(document.range_of(statement.value))
     new = (edits.replace(document, statement.value, f"{wrapper}({value})"),)
     yield Fix.by(Repair(Way.HOLD_IN, text=wrapper), Safety.UNSAFE, new)
+
+
+def made_once(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
+    """`head = nn.Linear(8, 1)` in a `forward` becomes `head = self.head`, which `__init__` makes at its end."""
+    statement, function, owner = (
+        statement_of(trace, made.node),
+        function_of(trace, made.node),
+        class_of(trace, made.node),
+    )
+    if owner is None:
+        return
+    methods = [each for each in owner.body if isinstance(each, ast.FunctionDef)]
+    begin = next((each for each in methods if each.name == "__init__"), None)
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if function in methods and begin:
+            document, own = source.document(made), begin.args.args[0].arg
+            known = stored_names(function) | arguments_of(function)
+            text = f"{own}.{name} = {edits.flat(document, call)}"
+            if names_in(call) & known <= {own} and not any(each.attr == name for each in inside(owner, ast.Attribute)):
+                last, insert = begin.body[-1], edits.insert_below
+                new = (insert if hasattr(last, "body") else edits.insert_after)(document, last, text)
+                repair = Repair(Way.MAKE_ONCE, text=text)
+                yield from Fix.of(repair, Safety.UNSAFE, edits.replace(document, call, f"{own}.{name}"), new)
 
 
 def _name_of_nn(document: Document) -> str | None:

@@ -9,6 +9,7 @@ from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import class_of, function_of
+from gradpath.fixes.untrained_fixes import made_once
 from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Built, Named, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import is_drawn, is_of_layer, touched
@@ -68,6 +69,7 @@ def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:
                     f"`{source.short(made)}` is never trained: each forward makes another one",
                     (Step(made, "new parameters"), Step(event.site, "computes with them")),
                     help="make it once, in `__init__`, as an attribute of the module",
+                    fixes=source.proposed(made_once(trace, source, made)),
                 )
 
 

@@ -10,7 +10,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import leaves_with_gradient
 from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import class_of, has_method, method_of, statement_of
-from gradpath.fixes.untrained_fixes import given_too, registered
+from gradpath.fixes.untrained_fixes import given_too, made_once, registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import Bound, Site, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, is_drawn, is_of_layer, strangers, touched
@@ -157,12 +157,13 @@ def remade(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
             if inside is not None:
                 found.setdefault(inside.node, (inside, []))[1].append(tensor)
     for site, tensors in found.values():
-        yield Lacking(tuple(tensors), site, trace.of(Given), partial(_is_made_again, site))
+        yield Lacking(tuple(tensors), site, trace.of(Given), partial(_is_made_again, trace, site))
 
 
-def _is_made_again(site: Site, source: Source, given: Given) -> Words:
+def _is_made_again(trace: Trace, site: Site, source: Source, given: Given) -> Words:
     return Words(
         f"{_never(source, site)}: each forward makes another one",
         (_takes(given), Step(site, "new parameters")),
         "make it once, in `__init__`, as an attribute of the module",
+        made_once(trace, source, site),
     )

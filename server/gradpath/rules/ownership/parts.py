@@ -66,14 +66,19 @@ def _is_for(given: Given, event: Attached) -> bool:
 
 
 def in_plain_containers(trace: Trace, held: Set[int]) -> Iterator[Lacking]:
-    """The parameters that `parameters()` left out, with the optimizers that got its result, or nothing known."""
+    """The parameters that `parameters()` left out, with the optimizers that got its result, or nothing known.
+
+    Copies of what is trained itself are kept as they were.
+    """
+    taught = {id(leaf) for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)} & held
     for event in trace.of(Overlooked):
         if not _is_hidden(trace, event):
             own = set(map(id, event.found))
             makers = trace.of(Given)
             owners = [given for given in makers if not own or own & set(map(id, given.parameters))]
             owners = owners or [given for given in makers if not given.parameters]
-            missing = tuple(each for each in event.tensors if id(each) not in held)
+            others = (each for each in event.tensors if id(each.copied) not in taught)
+            missing = tuple(each for each in others if id(each) not in held)
             yield Lacking(missing, place_of(trace, event), owners[:1], partial(_is_in_container, trace, event))
 
 

@@ -57,8 +57,6 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
     if result is None:
         alone = _is_of_tensors(call, call.func.attr) or _is_gradient(receiver) or event.is_of_tensor
         return (event.unseen == call.func.attr and alone) or receiver is not call.func.value
-    if result.aliasing_unsure:
-        return False
     own = result.operation.rpartition(".")[2] == call.func.attr and result.maker
     if not own and call.func.attr not in _MOVES:
         return False

@@ -1,4 +1,4 @@
-"""A step that never finds a gradient."""
+"""A step that never finds a gradient, or only those that it has used already."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from gradpath.fixes.moving import moved_after
 from gradpath.interpreter.ownership import Drained
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Flagged, GradientSet, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.rules.loops.repeated_steps import repeated_steps
 from gradpath.source.index import holds
 
 
@@ -49,6 +50,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         missed = (never and _is_missed(trace, same)) or _trains_copies(trace, flow, same) or _is_only_named(trace, same)
         if missed and not any(rewrappings(trace)):
             yield _report(trace, source, same[-1], None)
+    yield from repeated_steps(trace, source)
 
 
 def _may_be_leaf(tensor: Tensor) -> bool:

@@ -37,11 +37,12 @@ def invoke(machine: Machine, function: Function, arguments: Arguments) -> Value:
     """Call a function of the program; a generator function gives an `Iteration` and runs nothing yet."""
     if machine.frame.depth >= DEPTH or _is_too_deep(machine, function, arguments):
         return machine.library.recursion(machine, function, arguments)
-    machine.called.add(function.node)
     if function.node in machine.inner:
         machine.inner[function.node] = None
     scope = Scope(function.scope)
+    machine.surveyed.add(function.node)
     bind_arguments(machine, function, arguments, scope)
+    machine.called.add(function.node)  # A call that does not fit shows nothing of the function.
     if function.node is machine.trace.entry and not machine.trace.given:
         machine.trace.given = dict(scope.variables)
     frame = _frame(machine, function, scope)

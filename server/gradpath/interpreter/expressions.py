@@ -216,7 +216,8 @@ def _slice(machine: Machine, node: ast.Slice) -> Value:
 
 def _conditional(machine: Machine, node: ast.IfExp) -> Value:
     test = evaluate(machine, node.test)
-    return evaluate(machine, machine.taken(node.body if machine.decide(test, node.test) else node.orelse))
+    texts = all(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in (node.body, node.orelse))
+    return evaluate(machine, machine.taken(node.body if machine.decide(test, node.test, idle=texts) else node.orelse))
 
 
 def _lambda(machine: Machine, node: ast.Lambda) -> Value:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 
 from gradpath.interpreter.trace import Decision, Site, Trace
 from gradpath.source.nodes import nodes
-from gradpath.support.fast_dataclasses import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field, replace
 
 Going = Mapping[ast.AST, bool]
 """The way of some branches, by their nodes."""
@@ -46,6 +46,7 @@ class Path:
     asked: int = 0
     unlikely: int = 0
     _turned: set[object] = field(default_factory=set)
+    _places: dict[object, int] = field(default_factory=dict)
 
     def decide(
         self,
@@ -62,18 +63,33 @@ class Path:
         known = self.outcomes.get(key)
         if known is not None:
             self.unlikely += key in self._turned
+            if not idle and (place := self._places.get(key)) is not None:
+                self._reconsider(place, site)
             return known
         index = len(self.taken)
         outcome = self.prefix[index] if index < len(self.prefix) else self.going.get(node, likely)
         place = site()
-        idle = idle or not (self.speaking or place.path == self.home)
+        idle = idle or self._is_far(place)
         speaking = self.speaking is not False
         self.taken.append(Decision(key, node, outcome, place, idle, negated, speaking, about, self.training))
+        self._places[key] = index
         self.outcomes[key] = outcome
         if outcome is not likely:
             self.unlikely += 1
             self._turned.add(key)
         return outcome
+
+    def _is_far(self, place: Site) -> bool:
+        """True if a place is in another file, and what is decided there has nothing to do with gradients."""
+        return not (self.speaking or place.path == self.home)
+
+    def _reconsider(self, index: int, site: Callable[[], Site]) -> None:
+        """Let a decision be worth turning by which a later branch goes that is less idle than the first one."""
+        decision = self.taken[index]
+        more = (self.training and not decision.training) or decision.idle or not (decision.speaking or not self.speaking)
+        if more and not self._is_far(site()):
+            speaking, training = decision.speaking or self.speaking is not False, decision.training or self.training
+            self.taken[index] = replace(decision, idle=False, speaking=speaking, training=training)
 
 
 class Paths:

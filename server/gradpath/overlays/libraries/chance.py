@@ -63,12 +63,14 @@ def _index(root: str) -> NativeFunction:
 
 
 def _array_choice(machine: Machine, arguments: Arguments) -> Value:
-    """`numpy.random.choice(a, size)`: of a list as `random` does it, or indices below a number."""
-    if isinstance(arguments.get(0, "a", None), List):
+    """`numpy.random.choice(a, size)`: of a list as `random` does it, or indices below a number.
+
+    What it draws of numbers has the attributes of an array, and no value that is known.
+    """
+    source = arguments.get(0, "a", None)
+    if isinstance(source, List) and not any(isinstance(each, int | float) for each in source.items):
         size = arguments.get(1, "size", None)
-        return (
-            _choice(machine, arguments) if size is None else _sample(machine, Arguments([arguments.get(0, "a"), size]))
-        )
+        return _choice(machine, arguments) if size is None else _sample(machine, Arguments([source, size]))
     return machine.unknown("numpy.random", made=Made.DRAWN)
 
 

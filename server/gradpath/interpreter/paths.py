@@ -85,11 +85,11 @@ class Path:
 
     def _reconsider(self, index: int, site: Callable[[], Site]) -> None:
         """Let a decision be worth turning by which a later branch goes that is less idle than the first one."""
-        decision = self.taken[index]
-        more = (self.training and not decision.training) or decision.idle or not (decision.speaking or not self.speaking)
-        if more and not self._is_far(site()):
-            speaking, training = decision.speaking or self.speaking is not False, decision.training or self.training
-            self.taken[index] = replace(decision, idle=False, speaking=speaking, training=training)
+        before = self.taken[index]
+        speaking, training = before.speaking or self.speaking is not False, before.training or self.training
+        after = replace(before, idle=False, speaking=speaking, training=training)
+        if after != before and not self._is_far(site()):
+            self.taken[index] = after
 
 
 class Paths:

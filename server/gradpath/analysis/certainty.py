@@ -14,6 +14,7 @@ from gradpath.interpreter.paths import REMEMBERED, Paths, turned
 from gradpath.interpreter.trace import Decision, Failed, OfClass, Site, Trace
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.asked import tells_of_graph
+from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 LONGEST = 120
@@ -199,8 +200,14 @@ def _visits(found: Found) -> dict[ast.stmt, int]:
 
 
 def _reaches(trace: Trace, visits: Mapping[ast.stmt, int]) -> bool:
-    """True if a path comes to the places of a story as often as the story does."""
-    return all(trace.visits.get(statement, 0) >= times for statement, times in visits.items())
+    """True if a path comes to the places of a story as often as the story does.
+
+    One that would presumably have ended there, as by a step of an optimizer that is None, does not.
+    """
+    if any(trace.visits.get(statement, 0) < times for statement, times in visits.items()):
+        return False
+    simple = [each for each in visits if not hasattr(each, "body")]
+    return not any(holds(statement, node) for node in trace.survived for statement in simple)
 
 
 def _stands(found: Found, paths: Paths, source: Source) -> bool:

@@ -119,4 +119,5 @@ def survive(machine: Machine, raised: Raised) -> Value:
     if raised.certain:
         raise raised
     machine.strayed += _is_elsewhere(machine)
+    machine.trace.survived.add(machine.node)
     return machine.unknown(CAUSE)

@@ -63,8 +63,8 @@ class Path:
         known = self.outcomes.get(key)
         if known is not None:
             self.unlikely += key in self._turned
-            if not idle and (place := self._places.get(key)) is not None:
-                self._reconsider(place, site)
+            if not idle and (first := self._places.get(key)) is not None:
+                self._reconsider(first, site)
             return known
         index = len(self.taken)
         outcome = self.prefix[index] if index < len(self.prefix) else self.going.get(node, likely)

@@ -397,7 +397,7 @@ class Trace:
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
     went on, and `interrupted` the functions that had been called by then. `given` has the arguments of the function
-    that was entered.
+    that was entered. `survived` are the places of exceptions that are not certain.
     """
 
     entry: ast.AST
@@ -410,6 +410,7 @@ class Trace:
     truncated: bool = False
     given_up: list[ast.AST] = field(default_factory=list)
     interrupted: set[ast.AST] = field(default_factory=set)
+    survived: set[ast.AST] = field(default_factory=set)
     given: Mapping[str, object] = field(default_factory=dict)
     steps: int = 0
     _sorted: dict[type, list[Event]] = field(default_factory=dict)

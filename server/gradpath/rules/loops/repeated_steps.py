@@ -78,9 +78,7 @@ def _report(trace: Trace, source: Source, before: Stepped, step: Stepped) -> Rep
 def _fixes(trace: Trace, source: Source, before: Stepped, step: Stepped) -> Iterator[Fix]:
     """Delete one of the two: the one that runs whenever the other does."""
     first, second = statement_of(trace, before.site.node), statement_of(trace, step.site.node)
-    if first is None or second is None:
-        return
-    together = any(each is first for each in block_of(trace, second) or ())
+    together = any(each is first for each in block_of(trace, second))
     statement, site = (second, step.site) if together else (first, before.site)
     repair = Repair(Way.DELETE_LINE, text=source.short(site), lines=(statement.lineno,))
     yield from Fix.of(repair, Safety.UNSAFE, removed(trace, source.document(site), statement))

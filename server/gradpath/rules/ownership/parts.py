@@ -70,7 +70,7 @@ def in_plain_containers(trace: Trace, held: Set[int]) -> Iterator[Lacking]:
 
     Copies of what is trained itself are kept as they were.
     """
-    taught = {id(leaf) for run in trace.of(BackwardRan) if run.call.accumulates for leaf in reached_leaves(run)} & held
+    taught = held & leaves_with_gradient(trace).keys()
     for event in trace.of(Overlooked):
         if not _is_hidden(trace, event):
             own = set(map(id, event.found))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.report import Source
-from gradpath.findings.syntax import Definition, ancestry, function_of, statement_of
+from gradpath.findings.syntax import Definition, ancestry, arguments_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import first_line, removed
 from gradpath.interpreter.trace import Site, Stepped, Trace
@@ -37,7 +37,10 @@ def _moved(
     trace: Trace, source: Source, frame: Site, statement: ast.Assign, function: Definition, own: str, name: str
 ) -> Iterator[Fix]:
     owner = next((each for each in reversed(ancestry(trace, function)[:-1]) if isinstance(each, ast.ClassDef)), None)
-    if owner is None or names_in(statement.value) - {own} - _globals(trace, owner) - stored_names(statement.value):
+    moving = _with_parts(function, statement)
+    needed = set[str]().union(*(names_in(each) - stored_names(each) for each in moving))
+    bound = set[str]().union(*(stored_names(each) for each in moving))
+    if owner is None or needed - bound - {own} - _globals(trace, owner):
         return
     readers = [
         method
@@ -48,19 +51,36 @@ def _moved(
     if len(readers) != 1 or _is_used_outside(document, owner, name):
         return
     reader = readers[0]
+    if bound & (arguments_of(reader) | names_in(reader) | stored_names(reader)):
+        return
     begin, reading = first_line(reader.body), _reading_in_loop(reader, name)
-    gone, lines = removed(trace, document, statement), edits.lines_to_move(document, statement)
-    if lines is None:
+    gone = [removed(trace, document, each) for each in moving]
+    written = [edits.lines_to_move(document, each) for each in moving]
+    lines = [line for each in written if each is not None for line in each]
+    if None in written:
         return
     places = [begin] if function.name == "__init__" else []
     for place in [*places, *(each for each in [reading] if each is not None and each is not begin)]:
         new = edits.insert_before(document, place, *lines)
         near = None if place is begin else place.lineno
         way = Way.MOVE_TO_READER if near is None else Way.MOVE_TO_READING
-        repair = Repair(way, (f"{own}.{name}",), (statement.lineno,), reader.name, near)
+        repair = Repair(way, (f"{own}.{name}",), tuple(each.lineno for each in moving), reader.name, near)
         # Several steps have used what was computed once: they would now use what the parameters have become.
         safety = Safety.UNSAFE if len(trace.of(Stepped)) > 1 else Safety.SAFE
-        yield from Fix.of(repair, safety, gone, new, rewrite=True)
+        yield from Fix.of(repair, safety, *gone, new, rewrite=True)
+
+
+def _with_parts(function: Definition, statement: ast.stmt) -> list[ast.stmt]:
+    """A statement, and those before it in a body that compute in local variables what it alone reads, in order."""
+    moving = [statement]
+    for each in reversed(function.body[: function.body.index(statement)] if statement in function.body else []):
+        match each:
+            case ast.Assign(targets=[ast.Name(id=name)]):
+                others = [other for other in function.body if other not in moving and other is not each]
+                read = [other for other in others if name in names_in(other)]
+                if any(name in names_in(other) for other in moving) and not read:
+                    moving.insert(0, each)
+    return moving
 
 
 def _is_used_outside(document: Document, owner: ast.ClassDef, name: str) -> bool:

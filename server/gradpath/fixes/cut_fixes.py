@@ -45,6 +45,9 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
         case (cuts.STEP, ast.expr() as node):
             yield from _lent(source, site, node)
         case "not differentiable", ast.Compare() as compared:
+            chosen = ancestry(trace, compared)[-2]
+            if isinstance(chosen, ast.Call):
+                yield from _lent(source, site, chosen)
             yield from _smooth(trace, source, cause, compared)
         case "not differentiable", _:
             yield from expected(trace, source, cause)
@@ -90,11 +93,15 @@ def _dropped(trace: Trace, source: Source, cause: Cause, site: Site) -> Iterator
 
 
 def _lent(source: Source, site: Site, node: ast.expr) -> Iterator[Fix]:
-    """A straight-through estimate: `x + (x.round() - x).detach()` has the value of `x.round()`, the gradient of `x`."""
+    """A straight-through estimate: `x + (x.round() - x).detach()` has the value of `x.round()`, the gradient of `x`.
+
+    So has `x + (torch.where(x > 0, a, b) - x).detach()`.
+    """
     match node:
         case (
             ast.Call(func=ast.Attribute(attr=name, value=value), args=[])
             | ast.Call(func=ast.Attribute(attr=name), args=[value])
+            | ast.Call(func=ast.Attribute(attr="where" as name), args=[ast.Compare(left=value), _, _])
         ):
             document = source.document(site)
             lender = edits.followed(edits.flat(document, value), value, "")

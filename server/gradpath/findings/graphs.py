@@ -13,6 +13,8 @@ _SUMS = frozenset({"torch.add", "torch.sub", "torch.rsub", "torch.stack", "torch
 
 _SCALINGS = frozenset({"torch.mul", "torch.div", "torch.neg", "torch.mean", "torch.sum"})
 
+_ELEMENTWISE = frozenset({"torch.add", "torch.sub", "torch.rsub", "torch.mul", "torch.div", "torch.neg"})
+
 
 def nodes_of(starts: Iterable[Tensor | Node]) -> list[Node]:
     """The nodes that a backward from some tensors, or nodes, starts at."""
@@ -173,6 +175,17 @@ def terms_of(starts: Iterable[Node]) -> dict[Node, None]:
             zone[node] = None
             todo.extend(node.edges)
     return zone
+
+
+def of_one_element(starts: Iterable[Node]) -> dict[Node, None]:
+    """The nodes of which each input has one element, as the loss has: no reduction is on the way to it."""
+    todo, found = list(starts), dict[Node, None]()
+    while todo:
+        node = todo.pop()
+        if node not in found and node.function in _ELEMENTWISE:
+            found[node] = None
+            todo.extend(node.edges)
+    return found
 
 
 def _known(edges: Iterable[Node]) -> list[Node]:

@@ -70,6 +70,8 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
         case Kind.CUT:
             made = machine.autograd.tensor(dtype=None)
             made.provenance = unknown.provenance
+            if is_loss(unknown):
+                made.operation = PRESUMED_LOSS
             whole = branches.whole_of(unknown)
             if whole is not None and isinstance(whole.tensor, TensorValue):
                 made.inference = whole.tensor.tensor.inference  # What was made within the block, and used after it.

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import PRESUMED_LOSS, BackwardCall, Node, Tensor
 from gradpath.findings import cuts
-from gradpath.findings.graphs import leaves, moves_any, nodes_of, reach, reached_leaves, terms_of
+from gradpath.findings.graphs import leaves, moves_any, nodes_of, of_one_element, reach, reached_leaves, terms_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, same_activation, short_operation
+from gradpath.findings.syntax import call_of
 from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose
 from gradpath.findings.ways import ways_to
 from gradpath.fixes.term_fixes import undone
@@ -122,9 +123,10 @@ def constant_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[T
 def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardCall]) -> Iterator[Term]:
     zone = terms_of(nodes_of(ran.call.roots))
     graph = reach(ran.call.roots)
+    scalar = of_one_element(nodes_of(ran.call.roots)) if _is_of_a_scalar(trace, ran) else {}
     for tensor, event, baseline in constants(trace, ran):
         operands = event.operands
-        unlearned = _unlearned(trace, source, ran, tensor, event.site)
+        unlearned = _unlearned(trace, source, ran, tensor, event.site, scalar=event.node in scalar)
         if unlearned is not None and not (baseline and unlearned.cause.how in _VALUES_ALONE):
             yield unlearned
             continue
@@ -160,8 +162,18 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
             yield Term(cause, origin, number.site, ran, measured=not apart, computed=number.computed)
 
 
-def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, added: Site) -> Term | None:
-    """A term that depends on what the same backward trains, by its values alone.
+def _is_of_a_scalar(trace: Trace, ran: BackwardRan) -> bool:
+    """True if a backward is given no gradient, so that its root has one element."""
+    match call_of(trace, ran.site.node):
+        case ast.Call(func=ast.Attribute(attr="backward"), args=[], keywords=keywords):
+            return all(each.arg != "gradient" for each in keywords)
+    return False
+
+
+def _unlearned(
+    trace: Trace, source: Source, ran: BackwardRan, value: Tensor, added: Site, *, scalar: bool
+) -> Term | None:
+    """A term that depends on what the same backward trains, by its values alone; it is a `scalar` for certain.
 
     It is a loss of nothing but what was cut off, or one number that was computed while gradients were off.
     """
@@ -174,7 +186,8 @@ def _unlearned(trace: Trace, source: Source, ran: BackwardRan, value: Tensor, ad
         if not slips or any(map(is_of_another_time, ways.cuts)):
             continue
         cause = slips[0].cause
-        off = cause.how in (*_VALUES_ALONE, *cuts.COPIES) and _unscaled(value).one_element is True
+        one = scalar or _unscaled(value).one_element is True or cause.tensor.operation == PRESUMED_LOSS
+        off = one and cause.how in (*_VALUES_ALONE, *cuts.COPIES)
         if off or (cause.how in ("detach", "data", *_SWITCHED_OFF) and _is_measured(value, trace)):
             cut = cause.tensor.cut
             kept = parameter if cut is None or cut.source is None else cut.source

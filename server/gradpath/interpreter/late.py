@@ -20,7 +20,7 @@ class Late:
 
     def __init__(self, machine: Machine, counters: Counters, length: int | None) -> None:
         self._machine = machine
-        self._counters = counters
+        self.counters = counters
         self._length = length
         self._count = 0
         self._tested = 0
@@ -49,7 +49,7 @@ class Late:
             self._tested = self._machine.counter_tests
         if self._length is None:
             if self._count == 0:
-                advance(self._counters)
+                advance(self.counters)
         else:
             first = iteration if self._moment is None else max(self._next(), iteration)
             self._set_out(Moment(first, self._length), iteration)
@@ -60,7 +60,7 @@ class Late:
         """Let the counters that each iteration raised by as much go on like that."""
         last = self._moment
         if last is None:
-            self._paces = _paces(self._counters, iteration - 1)
+            self._paces = _paces(self.counters, iteration - 1)
         for holder, name, pace in self._paces:
             value = holder.get(name)
             if isinstance(value, LateNumber) and value.moment is last:
@@ -102,6 +102,19 @@ def advance(counters: Counters) -> None:
     for holder, numbers in counters:
         for name, earlier in numbers.items():
             value = holder.get(name)
+            if type(value) is int and value > earlier:
+                holder[name] = AtLeast(value)
+
+
+def forget(counters: Counters, variables: dict[str, Value]) -> None:
+    """Let counters in attributes that a loop with further iterations has changed be any later number.
+
+    Those among the `variables` are forgotten by the loop itself.
+    """
+    for holder, numbers in counters:
+        for name, earlier in numbers.items() if holder is not variables else ():
+            value = holder.get(name)
+            value = value.at(value.moment.candidates[0]) if isinstance(value, LateNumber) else value
             if type(value) is int and value > earlier:
                 holder[name] = AtLeast(value)
 

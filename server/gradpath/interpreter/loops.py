@@ -11,7 +11,7 @@ from gradpath.interpreter.bounds import TOO_MUCH, Overworked, length_of
 from gradpath.interpreter.endings import BREAK, CONTINUE, Raised, Signal, Steps
 from gradpath.interpreter.expressions import evaluate, settled
 from gradpath.interpreter.iteration import Container, Iteration, gone_through, iterate, known_items, use_up
-from gradpath.interpreter.late import Late, advance, counters_of
+from gradpath.interpreter.late import Counters, Late, advance, counters_of, forget
 from gradpath.interpreter.lengths import is_last
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast, LateNumber
@@ -90,7 +90,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
         del machine.frame.loops[depth - 1 :]
     _finish(machine, node.iter, iterable, signal)
     if endless or cut_short:
-        _forget_numbers(machine, before)
+        _forget_numbers(machine, before, late.counters)
     if cut_short:
         machine.rounds[place] = _left(machine, node, watch, known=seen > done)
     return (yield from _leave(machine, node.orelse, signal, run_block))
@@ -277,7 +277,7 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
         share.end()
         del machine.frame.loops[depth - 1 :]
     if (loop.iteration >= limit and signal is not BREAK) or holds is None:
-        _forget_numbers(machine, before)
+        _forget_numbers(machine, before, counters)
     if loop.iteration >= limit and signal in (None, CONTINUE):
         machine.rounds[place] = watch.round()
     return (yield from _leave(machine, node.orelse, signal, run_block))
@@ -348,9 +348,10 @@ def _numbers(machine: Machine) -> dict[str, Value]:
     return {name: value for name, value in variables.items() if type(value) in (int, float)}
 
 
-def _forget_numbers(machine: Machine, before: dict[str, Value]) -> None:
-    """Numbers that a loop of unknown length changed are not known after it."""
+def _forget_numbers(machine: Machine, before: dict[str, Value], counters: Counters) -> None:
+    """Numbers that a loop of unknown length changed are not known after it, and its `counters` have gone on."""
     variables = machine.frame.scope.variables
+    forget(counters, variables)
     for name, value in list(variables.items()):
         if type(value) in (int, float, AtLeast, LateNumber) and (name not in before or before[name] != value):
             variables[name] = machine.unknown("number that a loop changed", made=Made.NUMBER)

@@ -11,6 +11,7 @@ from gradpath.findings.syntax import ancestry, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Discarded, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.rules.ownership.unloaded_states import unloaded
 from gradpath.source.index import contents, names_of
 from gradpath.source.nodes import last_name
 from gradpath.support.words import words
@@ -41,6 +42,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         call = event.site.node
         if _is_slip(trace, event, call) and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             yield _report(trace, source, event, call, call.func)
+    yield from unloaded(trace, source)
 
 
 def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:

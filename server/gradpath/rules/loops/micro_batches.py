@@ -39,16 +39,21 @@ class LostShare:
             f"`{clear}` throws away the gradients of all micro-batches but the last before `{step}`",
             (
                 Step(self.backward.site, "computes a share of the gradients"),
-                Step(self.cleared.site, "clears it when the next micro-batch begins"),
+                Step(self.cleared.site, self._when()),
                 Step(self.step.site, "finds the last share alone"),
             ),
             help="clear the gradients after the step, where several batches make one",
             fixes=source.proposed(self._fixes(trace, source)),
         )
 
+    def _when(self) -> str:
+        apart = iterations_between(self.backward.site.loops, self.cleared.site.loops) is not None
+        return "clears it when the next micro-batch begins" if apart else "clears it, whether the step was due or not"
+
     def _fixes(self, trace: Trace, source: Source) -> Iterator[Fix]:
         step, backward = (statement_of(trace, each.site.node) for each in (self.step, self.backward))
-        here = function_of(trace, self.step.site.node) is function_of(trace, self.backward.site.node)
+        apart = iterations_between(self.backward.site.loops, self.cleared.site.loops) is not None
+        here = apart and function_of(trace, self.step.site.node) is function_of(trace, self.backward.site.node)
         if here and isinstance(step, ast.Expr) and not tests_of(trace, self.step.site):
             document = source.document(self.step.site)
             moved = edits.relocated(document, [step], partial(edits.insert_after, document, backward))
@@ -66,6 +71,7 @@ def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare 
     if step.known and not stepped:
         return None  # No gradient arrives at all.
     arrived: BackwardRan | None = None
+    waited = False
     for entry in flow:
         event = entry.event
         own = isinstance(event, Cleared) and event.owner is step.optimizer
@@ -73,13 +79,14 @@ def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare 
             continue
         match entry.effect, event:
             case Effect.ARRIVES, BackwardRan():
-                arrived = event
+                arrived, waited = event, False
             case ((Effect.CLEARED | Effect.UNKNOWN), Cleared()) if arrived is not None:
-                if _shares_out(trace, arrived, event, step):
+                apart = iterations_between(arrived.site.loops, event.site.loops) is not None
+                if (apart or waited) and _shares_out(trace, arrived, event, step):
                     return LostShare(arrived, event, step)
                 arrived = None
             case Effect.USED, Stepped() if _may_wait(trace, event):
-                pass  # On this path; another one goes on without it.
+                waited = waited or event.optimizer is step.optimizer  # On this path; another one goes on without it.
             case Effect.UNKNOWN, Lent() if _is_due_with(trace, event, step):
                 pass
             case _:
@@ -90,7 +97,9 @@ def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare 
 def _may_wait(trace: Trace, step: Stepped) -> bool:
     """True if the path has decided that a step is due."""
     decided = {decision.node for decision in trace.decisions}
-    return any(holds(test, part) for test in tests_of(trace, step.site) for part in decided)
+    written = {ast.dump(each) for each in decided}  # What was decided once is not decided again.
+    tests = tests_of(trace, step.site)
+    return any(ast.dump(test) in written or any(holds(test, part) for part in decided) for test in tests)
 
 
 def _is_due_with(trace: Trace, event: Lent | Cleared, step: Stepped) -> bool:
@@ -105,8 +114,6 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     That is so if it comes when there were as many as the loss is divided by; and if it comes in every so many
     iterations, or when the loop is over, and nothing else uses what is cleared in the others.
     """
-    if iterations_between(backward.site.loops, cleared.site.loops) is None:
-        return False
     loop = _clearing_loop(trace, cleared.site)
     if loop is None or not any(loop in ancestry(trace, frame.node) for frame in backward.site.frames()):
         return False
@@ -218,13 +225,26 @@ def _conditions(trace: Trace, loop: ast.AST, step: Stepped) -> Iterator[ast.expr
         loops = [each for each in ancestry(trace, frame.node) if isinstance(each, LOOPS)]
         if loops and loops[-1] is loop:
             if not _steps_twice(trace, frame, loop):
-                yield from tests_of(trace, step.site)
+                yield from (_meant(trace, each) for each in tests_of(trace, step.site))
             return
         if loop in loops:
             return
         if isinstance(loop, ast.For) and function_of(trace, frame.node) is function_of(trace, loop):
             yield loop.iter
             return
+
+
+def _meant(trace: Trace, test: ast.expr) -> ast.expr:
+    """The condition that a variable stands for, if its function binds it once: `last = (i + 1) % steps == 0`."""
+    code = function_of(trace, test)
+    if not isinstance(test, ast.Name) or code is None:
+        return test
+    bound = [each.value for each in inside(code, ast.Assign) for target in each.targets if _is_name(target, test.id)]
+    return bound[0] if len(bound) == 1 else test
+
+
+def _is_name(target: ast.expr, name: str) -> bool:
+    return isinstance(target, ast.Name) and target.id == name
 
 
 def _steps_twice(trace: Trace, step: Site, loop: ast.AST) -> bool:

@@ -15,7 +15,7 @@ from gradpath.overlays.frameworks import engines
 from gradpath.overlays.presumed import carriers, conditions, frozen, model_parts, unseen_mappings, weights
 from gradpath.overlays.presumed.clearing import is_engine
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, presume_tensor, require
-from gradpath.overlays.presumed.roles import is_of_its_own, role_of
+from gradpath.overlays.presumed.roles import is_of_its_own, is_schedule, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
 from gradpath.source.index import methods_called
@@ -191,6 +191,8 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         updated = weights.write(machine, weights.of(machine, receiver))
         machine.emit(Stepped(receiver, tuple(updated), machine.site()))
         return _zero_grad(machine, receiver, arguments)
+    if not role_of(receiver) and is_schedule(receiver.name or receiver.label) and optimizer is None:
+        return None  # Nothing that it holds is on a graph.
     return NotImplemented
 
 

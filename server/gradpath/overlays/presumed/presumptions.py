@@ -30,6 +30,7 @@ has, `owners.py`. The rest is done where the thing is used:
 | a function without branches that a model applies (`model.apply(freeze)`) | does to the whole model what it does to each of its modules | it is called with each |
 | a parameter that is annotated with a class of the program | is an instance of that class, its annotated fields unknown | the annotation says so |
 | any other unknown optimizer | owns no known parameters | nothing is reported of it |
+| what is called a schedule or a warm-up, and steps | moves no parameter, and calls nothing that does | that is for the optimizer |
 | a closure that clears gradients, for an unseen optimizer | may be called more than once | LBFGS does so |
 | the entries of a mapping that a model gives (`unseen_mappings.py`) | are those that the program names, else two of a kind | `sum(losses.values())` names none |
 | `zero_grad()` of a model or an optimizer with a name of its own | clears the gradients of that model, and no others | that is what the name is for |

@@ -153,3 +153,11 @@ def is_of_its_own(owner: Unknown) -> bool:
     """True if a model or an optimizer has a distinguishing name, so that it clears nothing of others of its kind."""
     name = owner.name or owner.label
     return bool(part_of_optimizer(name) if role_of(owner) == "optimizer" else part_of_model(name))
+
+
+def is_schedule(place: str) -> bool:
+    """True if the name of what is stepped is that of a schedule of learning rates, which moves no parameter."""
+    return _SCHEDULE.search(place) is not None
+
+
+_SCHEDULE = regex(r"sched|warm_?up", re.IGNORECASE)

@@ -38,7 +38,8 @@ class NeverStepped:
 
     `name` is what the program calls the optimizer, and `instead` the step of another one, which has its own elsewhere.
     `branch` is the step of something else, such as a schedule, which a branch takes in place of that of the optimizer.
-    `shared` says that another optimizer steps with gradients of the same backward.
+    `shared` says that another optimizer steps with gradients of the same backward; `aside`, that only the other arm of
+    a branch has a step.
     """
 
     backward: BackwardRan
@@ -48,6 +49,7 @@ class NeverStepped:
     instead: Stepped | None = None
     branch: Site | None = None
     shared: bool = False
+    aside: bool = False
 
     @property
     def site(self) -> Site:
@@ -85,7 +87,7 @@ class NeverStepped:
         whose = f"the gradients that `{backward}` gives it" if self.shared else f"the gradients of `{backward}`"
         return Report(
             self.site,
-            f"nothing uses {whose}: `{self.name}` never steps",
+            f"nothing uses {whose}: `{self.name}` {'steps in the other branch alone' if self.aside else 'never steps'}",
             (
                 Step(self.backward.site, "computes the gradients"),
                 Step(self.cleared.site, "clears them in the next iteration, and nothing has used them"),
@@ -184,9 +186,7 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
     if name is None:
         return None
     others = _steps_elsewhere(trace, source, first, name)
-    branches = [_in_its_place(trace, each) for each in others]
-    if not all(branches):
-        return None
+    branches = {each: _in_its_place(trace, each) for each in others}
     arrived: BackwardRan | None = None
     begun, made = False, _is_made_here(trace, first)
     shared = not made or _is_lent(trace, first)
@@ -205,12 +205,15 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
                 return None
             if shared and not branches and _is_called_for_effect(trace, arrived, event):
                 return None
+            if not all(found or _is_for_the_other_arm(trace, step, arrived) for step, found in branches.items()):
+                return None
             clips = [each.site for each in trace.of(Clipped) if each.site.loops == arrived.site.loops]
             last = clips[-1] if clips else arrived.site
-            instead = next(filter(None, branches), None)
+            instead = next(filter(None, branches.values()), None)
             branch = None if instead is None else replace(arrived.site, node=instead)
             serves = _serves_another(trace, first, arrived)
-            return NeverStepped(arrived, event, last, name, _stepped_instead(trace, arrived), branch, serves)
+            aside = bool(branches) and branch is None
+            return NeverStepped(arrived, event, last, name, _stepped_instead(trace, arrived), branch, serves, aside)
         elif isinstance(event, Lent):
             if arrived is not None and (not made or event.reaches(first.owner)):
                 return None  # It may step it.
@@ -298,6 +301,18 @@ def _in_its_place(trace: Trace, call: ast.AST) -> ast.Call | None:
             run = (step for step in steps if statement_of(trace, step) in trace.visits)
             return next((step for step in run if function is not None and _only_steps(function, step)), None)
     return None
+
+
+def _is_for_the_other_arm(trace: Trace, step: ast.AST, run: BackwardRan) -> bool:
+    """True if a step is in the arm of a branch that has a backward of its own, and the other arm has this one."""
+    here = ancestry(trace, run.site.node)
+    for outer, inner in pairwise(ancestry(trace, step)):
+        if isinstance(outer, ast.If) and (inner in outer.body or inner in outer.orelse):
+            own, other = (outer.body, outer.orelse) if inner in outer.body else (outer.orelse, outer.body)
+            runs = (method for each in own for _, method, _ in methods_called(each))
+            if "backward" in runs and any(each in here for each in other):
+                return True
+    return False
 
 
 def _only_steps(function: ast.AST, call: ast.Call) -> bool:

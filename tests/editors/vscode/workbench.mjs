@@ -4,6 +4,9 @@ import { browse } from "../browser.mjs";
 
 const LONG = 60_000;
 
+/** The row that Enter takes: a list that is not filtered yet has the wanted one as well, below another. */
+const chosen = (text) => `.quick-input-list .monaco-list-row.focused:has-text("${text}")`;
+
 /** Opens the workspace folder, does the visit, and writes what it returns as JSON; a failure leaves a screenshot. */
 export async function visit(what) {
   const [base, folder, shots] = process.argv.slice(2);
@@ -35,7 +38,7 @@ export class Workbench {
     await this.press("Control+p");
     await this.see(".quick-input-widget .quick-input-box input", { state: "visible" });
     await this.page.keyboard.type(name);
-    await this.see(`.quick-input-list .monaco-list-row:has-text("${name}")`);
+    await this.see(chosen(name));
     await this.press("Enter");
     await this.see(`.monaco-editor .view-lines:has-text("${containing}")`);
   }
@@ -64,7 +67,7 @@ export class Workbench {
     await this.press("F1");
     await this.see(".quick-input-widget .quick-input-box input", { state: "visible" });
     await this.page.keyboard.type(command);
-    await this.see(`.quick-input-list .monaco-list-row:has-text("${command}")`);
+    await this.see(chosen(command));
     await this.press("Enter");
   }
 

@@ -12,7 +12,7 @@ await visit(async (workbench) => {
   for (const name of ["one", "two", "three"]) {
     await workbench.open(`${name}.py`, "backward");
     await workbench.see(".monaco-editor .squiggly-error");
-    await workbench.run("View: Close Editor");
+    await workbench.run("View: Close All Editors");
     await page.waitForSelector(`.tab[data-resource-name="${name}.py"]`, { state: "detached" });
   }
   await page.waitForTimeout(1000); // What is wrong would go only now.

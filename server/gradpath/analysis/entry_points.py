@@ -21,7 +21,13 @@ from gradpath.analysis.inplace_writes import (
     written_inputs,
 )
 from gradpath.analysis.mentions import TELLING, Mentions, is_telling, joined, mentions, parts_of
-from gradpath.analysis.silent_faults import SIGNS_OF_CUTS, definitions_that_cut, is_forward_with, may_fail_silently
+from gradpath.analysis.silent_faults import (
+    SIGNS_OF_CUTS,
+    definitions_that_cut,
+    is_forward_with,
+    is_mentioned,
+    may_fail_silently,
+)
 from gradpath.overlays.presumed.criteria import is_criterion, predictions
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
@@ -221,13 +227,15 @@ def _lines_that_tell(document: Document) -> list[int]:
 def predictions_of(entry: Entry, document: Document) -> frozenset[str]:
     """The parameters of a criterion that may be predictions, and what the `forward` of a module is given and writes.
 
-    None of any other function, nor of a criterion in a file with a backward, which shows what is trained with what.
+    None of any other function, nor of a criterion in a file with a backward, which shows what is trained with what; but
+    a class that the file does not mention again is for others.
     """
     function = entry.function
     if is_without_grad(function):
         return frozenset()
     if is_criterion(function, entry.owner):
-        return frozenset() if runs_backward(document.text) else predictions(function)
+        beside = entry.owner is not None and not is_mentioned(document.text, entry.owner)
+        return predictions(function) if beside or not runs_backward(document.text) else frozenset()
     return written_inputs(function) if entry.owner is not None and function.name == "forward" else frozenset()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection
 
 from gradpath.overlays.presumed.missed_flags import FLAG, is_near
@@ -190,20 +191,28 @@ SIGNS_OF_CUTS = (*_SIGNS_OF_STEPS, ".float()", "tensor(", "item()")
 def definitions_that_cut(parsed: Parsed) -> set[str]:
     """The functions and classes of a file with a sign of a cut in their text.
 
-    Where the file trains something itself, only choices and steps count, which hand no gradient on.
+    Where the file trains something itself, only choices and steps count, which hand no gradient on, but in classes that
+    it does not mention again: these are for others.
     """
     document = parsed.document
-    signs = _SIGNS_OF_STEPS if "backward(" in document.text else SIGNS_OF_CUTS
-    if not any(sign in document.text for sign in signs):
+    trains = "backward(" in document.text
+    if not any(sign in document.text for sign in SIGNS_OF_CUTS):
         return set()
     found = set()
     for each in parsed.tree.body:
         if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             start = document.offset_of_line(each.lineno)
             end = document.offset_of_line((each.end_lineno or each.lineno) + 1)
+            beside = isinstance(each, ast.ClassDef) and not is_mentioned(document.text, each.name)
+            signs = SIGNS_OF_CUTS if beside or not trains else _SIGNS_OF_STEPS
             if any(document.text.find(sign, start, end) >= 0 for sign in signs):
                 found.add(each.name)
     return found
+
+
+def is_mentioned(text: str, name: str) -> bool:
+    """True if a text has the name of a definition once more than where it is defined."""
+    return len(re.findall(rf"\b{re.escape(name)}\b", text)) > 1
 
 
 def is_forward_with(function: Definition, owner: ast.ClassDef | None, names: Collection[str]) -> bool:

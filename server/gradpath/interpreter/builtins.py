@@ -173,6 +173,10 @@ def _extreme(name: str) -> Callable[[Machine, Arguments], Value]:
         if len(values) > 1 and not all(isinstance(value, (*CONSTANTS, Unknown)) for value in values):
             best = values[0]
             for other in values[1:]:
+                live = machine.library.is_live(other)
+                if live is not machine.library.is_live(best):  # A hinge: a program is written for where it is open.
+                    best = other if live else best
+                    continue
                 better: Value = NotImplemented
                 if isinstance(other, Object):
                     better = other.compare(machine, how, best, False)
@@ -180,11 +184,7 @@ def _extreme(name: str) -> Callable[[Machine, Arguments], Value]:
                     better = best.compare(machine, "lt" if how == "gt" else "gt", other, True)
                 if better is NotImplemented:
                     return machine.unknown(name, None, tuple(values))
-                live = machine.library.is_live(other)
-                if live is not machine.library.is_live(best):  # A hinge: a program is written for where it is open.
-                    best = other if live else best
-                else:
-                    best = other if machine.decide(better, machine.node) else best
+                best = other if machine.decide(better, machine.node) else best
             return best
         return machine.unknown(name, (name, *map(identity, values)), tuple(values))
 

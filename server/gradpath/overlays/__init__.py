@@ -187,8 +187,8 @@ class Overlays:
         return False if known and isinstance(kind, Unknown) and plain_data.is_of_library(kind) else None
 
     def is_live(self, value: Value) -> bool:
-        """True if a value is a tensor that a gradient flows through."""
-        return isinstance(value, TensorValue) and value.tensor.requires_grad
+        """True if a value is a tensor that a gradient flows through, or a number that was read out of one."""
+        return isinstance(value, TensorValue | TensorNumber) and value.tensor.requires_grad
 
     def lacks_graph(self, value: Value) -> bool:
         """True if a value is a tensor without a graph for sure, a number read out of one, or data."""

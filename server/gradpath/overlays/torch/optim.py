@@ -10,7 +10,7 @@ from gradpath.autograd.provenance import PROVED, Presumption
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
-from gradpath.interpreter.iteration import iterate, sample, use_up
+from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Computed, Copy
@@ -316,10 +316,8 @@ def gradients_of(machine: Machine, parameters: Value) -> list[Tensor]:
         return [parameters.tensor]
     if isinstance(parameters, Unknown) or parameters is None:
         return []
-    host, endless = iterate(machine, parameters)
-    found = [] if endless else [item.tensor for item in host if isinstance(item, TensorValue)]
-    use_up(machine, parameters)
-    return found
+    items, more = sample(machine, parameters)
+    return [] if more else [item.tensor for item in items if isinstance(item, TensorValue)]
 
 
 def clip(machine: Machine, arguments: Arguments) -> Value:

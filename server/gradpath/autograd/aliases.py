@@ -13,3 +13,8 @@ def memory_of(tensor: Tensor) -> Tensor:
     while tensor.operation.rpartition(".")[2] in _ALIASING and len(tensor.maker) == 1 and not tensor.aliasing_unsure:
         (tensor,) = tensor.maker
     return tensor
+
+
+def whole_of(tensor: Tensor) -> Tensor:
+    """The tensor that represents all parameters of an unseen model, for one of these."""
+    return tensor if tensor.member_of is None else tensor.member_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.aliases import memory_of
+from gradpath.autograd.aliases import memory_of, whole_of
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.graphs import reached_leaves
@@ -61,7 +61,7 @@ def targets(trace: Trace) -> dict[ast.AST, Target]:
     """By the place of the copy, the copies of trained networks that a loss takes values of, and no gradient reaches."""
     trained = {id(each) for step in trace.of(Stepped) for each in (*step.updated, *step.parameters, *step.unseen)}
     reached = {id(leaf) for ran in trace.of(BackwardRan) for leaf in reached_leaves(ran)}
-    written = {id(_whole(memory_of(each.tensor))): each.site for each in reversed(_writes(trace))}
+    written = {id(whole_of(memory_of(each.tensor))): each.site for each in reversed(_writes(trace))}
     found: dict[ast.AST, Target] = {}
     for operand, leaf in _copies(trace):
         if id(leaf.copied) in trained and id(leaf) not in reached and isinstance(leaf.origin, Site):
@@ -78,16 +78,11 @@ def _copies(trace: Trace) -> Iterator[tuple[Tensor, Tensor]]:
     for operand in given.values():
         for tensor in (operand, *operand.ancestors()):
             if tensor.is_parameter and tensor.copied is not None:
-                yield operand, _whole(tensor)
+                yield operand, whole_of(tensor)
 
 
 def _writes(trace: Trace) -> list[Mutated | Replaced]:
     return [each for each in trace.events if isinstance(each, (Mutated, Replaced))]
-
-
-def _whole(tensor: Tensor) -> Tensor:
-    """The tensor that represents all parameters of an unseen model, for one of these."""
-    return tensor if tensor.member_of is None else tensor.member_of
 
 
 def _name_of(statement: ast.stmt | None) -> str:

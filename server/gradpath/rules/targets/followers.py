@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradpath.autograd.aliases import memory_of
+from gradpath.autograd.aliases import memory_of, whole_of
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import reached_leaves, takes
 from gradpath.findings.learning import learners
@@ -76,7 +76,7 @@ def _mixed(trace: Trace) -> Iterator[tuple[Tensor, Tensor, Site]]:
         if len(others) == 1 and of_itself and (is_mixture or len(values) > len(others)):
             (other,) = others.values()
             if other.is_parameter:
-                yield _whole(own), _whole(other), event.site
+                yield whole_of(own), whole_of(other), event.site
 
 
 def _lerps(event: Event) -> bool:
@@ -88,11 +88,6 @@ def _sources(event: Mutated | Replaced) -> tuple[Tensor, ...]:
     if isinstance(event, Mutated):
         return event.sources
     return () if event.source is None else (event.source,)
-
-
-def _whole(tensor: Tensor) -> Tensor:
-    """The tensor that represents all parameters of an unseen model, for one of these."""
-    return tensor if tensor.member_of is None else tensor.member_of
 
 
 def _use(trace: Trace, ran: BackwardRan, parameter: Tensor) -> Site | None:

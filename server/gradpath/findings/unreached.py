@@ -15,7 +15,7 @@ from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source
 from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import lifted, short_operation
-from gradpath.findings.syntax import Definition, ancestry, function_of
+from gradpath.findings.syntax import Definition, ancestry, class_of, function_of
 from gradpath.findings.ways import Severed, ways_of
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import (
@@ -66,7 +66,7 @@ class Unreached:
 def unreached(trace: Trace, source: Source) -> list[Unreached]:
     """The parameters of a path that get no gradient although a back-propagated loss depends on their values."""
     found = (each for each in _unreached(trace, source) if not _is_of_another_optimizer(trace, each))
-    return [each for each in found if not _may_train_elsewhere(trace, source, each.step)]
+    return [each for each in found if not may_train_elsewhere(trace, source, each.step)]
 
 
 def key_of(tensor: Tensor) -> object:
@@ -102,7 +102,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
             continue
         zeros = [each for each in severed if each.cause.how == cuts.STEP]  # Where these arrive, a gradient was wanted.
-        if not zeros and _may_be_left_out(trace, learner) and any(_may_freeze(each.cause) for each in severed):
+        if not zeros and _may_be_left_out(trace, learner) and any(may_be_meant(each.cause) for each in severed):
             continue  # The optimizer's maker may have left out what is cut off here.
         places = places_of(trace, source, zeros or severed)
         same = tuple(sorted(places))
@@ -129,19 +129,21 @@ def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
     return beside and all(event.tensor is not learner.tensor for event in trace.of(Flagged))
 
 
-def _may_freeze(cause: cuts.Cause) -> bool:
+def may_be_meant(cause: cuts.Cause) -> bool:
     """True if programs cut like that to keep a part as it is: by a block without gradients, or by `detach()`."""
     return cause.how in _OFF or short_operation(cause.how) in ("detach", "data")
 
 
 def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
     """True if no other backward may have reached something: each root is known, and nothing was handed out."""
-    return (
-        all(not root.is_open and not _is_of_unseen(root) for run in runs for root in run.call.roots)
-        and not trace.of(GradientSet)
-        and all(is_harmless(event) for event in trace.of(Lent))
-        and not rewrappings(trace)
-    )
+    known = all(not root.is_open and not _is_of_unseen(root) for run in runs for root in run.call.roots)
+    return known and not has_others(trace)
+
+
+def has_others(trace: Trace) -> bool:
+    """True if something else than the backwards that are seen may give gradients."""
+    lent = not all(is_harmless(event) for event in trace.of(Lent))
+    return lent or bool(trace.of(GradientSet)) or bool(rewrappings(trace))
 
 
 def _is_of_unseen(root: Tensor) -> bool:
@@ -294,22 +296,43 @@ def places_of(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[
     return found
 
 
-def _may_train_elsewhere(trace: Trace, source: Source, step: Stepped) -> bool:
-    """True if a function that does not run on this path back-propagates a loss for the same optimizer."""
+def may_train_elsewhere(trace: Trace, source: Source, step: Stepped, model: str = "") -> bool:
+    """True if a function that does not run on this path back-propagates a loss for the same optimizer.
+
+    Or for any other, if it speaks of what is called `model`.
+    """
     tree = source.tree(step.site.path)
     optimizer = optimizer_name(trace, source, step.site, step.site)
     if _stays_here(trace, step, optimizer):
         return False
     ran = {getattr(node, "lineno", 0) for node in trace.visits}
     functions: list[Definition] = [*inside(tree, ast.FunctionDef), *inside(tree, ast.AsyncFunctionDef)]
+    strange = _methods_of_strangers(trace, tree, step.site) if (optimizer or "").startswith("self.") else set()
     for function in functions:
-        if function.body[-1].lineno not in ran:
+        if function.body[-1].lineno not in ran and function not in strange:
             methods = [(owner, method) for owner, method, _ in methods_called(function)]
             steps = [owner for owner, method in methods if method == "step"]
             trains = any(method in ("backward", "manual_backward") for _, method in methods)
-            if trains and (not steps or optimizer in [ast.unparse(each) for each in steps]):
+            if trains and (not steps or optimizer in [*map(ast.unparse, steps)] or _speaks_of(function, model)):
                 return True
     return False
+
+
+def _methods_of_strangers(trace: Trace, tree: ast.Module, site: Site) -> set[Definition]:
+    """The methods of classes that are neither that of a site nor derive from it, or it from them."""
+    own = class_of(trace, site.node)
+    if own is None:
+        return set()
+    kin = {own.name, *map(ast.unparse, own.bases)}
+    strange = (
+        each for each in inside(tree, ast.ClassDef) if kin.isdisjoint((each.name, *map(ast.unparse, each.bases)))
+    )
+    return {method for each in strange for method in each.body if isinstance(method, Definition)}
+
+
+def _speaks_of(function: Definition, name: str) -> bool:
+    inner = contents(function)
+    return any(each.id == name for each in inner.names) or any(each.attr == name for each in inner.attributes)
 
 
 def _stays_here(trace: Trace, step: Stepped, optimizer: str | None) -> bool:

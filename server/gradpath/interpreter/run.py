@@ -198,7 +198,7 @@ def run_function(
 
         def call() -> Value:
             machine.era += 1
-            result = machine.library.enter(machine, entered)
+            machine.trace.returned = result = machine.library.enter(machine, entered)
             if isinstance(result, Object):
                 host = result.iterate(machine) if is_generator(entered.function.node) else None
                 for _, _ in zip(range(4), host or (), strict=False):

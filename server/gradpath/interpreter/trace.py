@@ -292,7 +292,8 @@ class Stepped:
     """An optimizer stepped; `updated` are those of its `parameters` that it changed.
 
     `known` is false where it has parameters that are not seen. Where these are all that unseen models have, the
-    `models` are they. `unseen` represent the parameters of unseen models that it certainly has.
+    `models` are they. `unseen` represent the parameters of unseen models that it certainly has, and `meant` those of
+    all unseen models that the program is seen to train, where it may have them.
     """
 
     optimizer: object
@@ -302,6 +303,7 @@ class Stepped:
     known: bool = False
     models: tuple[object, ...] = ()
     unseen: tuple[Tensor, ...] = ()
+    meant: tuple[Tensor, ...] = ()
 
     @property
     def held(self) -> tuple[Tensor, ...]:
@@ -397,7 +399,7 @@ class Trace:
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
     went on, and `interrupted` the functions that had been called by then. `given` has the arguments of the function
-    that was entered. `survived` are the places of exceptions that are not certain.
+    that was entered, and `returned` what it returned. `survived` are the places of exceptions that are not certain.
     """
 
     entry: ast.AST
@@ -412,6 +414,7 @@ class Trace:
     interrupted: set[ast.AST] = field(default_factory=set)
     survived: set[ast.AST] = field(default_factory=set)
     given: Mapping[str, object] = field(default_factory=dict)
+    returned: object = None
     steps: int = 0
     _sorted: dict[type, list[Event]] = field(default_factory=dict)
     _found: dict[object, object] = field(default_factory=dict)

@@ -13,10 +13,11 @@ from gradpath.findings.learning import has_strangers
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import same_activation, target_of
-from gradpath.findings.syntax import call_of, function_of, statement_of
+from gradpath.findings.syntax import function_of, statement_of
 from gradpath.findings.unreached import unreached
-from gradpath.fixes import edits, optimizer_fixes
+from gradpath.fixes import optimizer_fixes
 from gradpath.fixes.moving import moved_after
+from gradpath.fixes.term_fixes import added
 from gradpath.interpreter.ownership import Drained
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Flagged, GradientSet, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
@@ -261,9 +262,6 @@ def _uncalled(trace: Trace, step: Stepped) -> list[ast.Attribute]:
 
 def _added(trace: Trace, source: Source, step: Stepped, other: Site) -> Iterator[Fix]:
     """Add a loss that depends on these parameters, and is not back-propagated, to the one that is."""
-    call = call_of(trace, other.node)
-    if call is None or call.args or call.keywords or not isinstance(call.func, ast.Attribute):
-        return
     own = {id(each) for each in step.parameters}
     executed = {node for event in trace.of(BackwardRan) for node in event.executed}
     names: dict[str, None] = {}
@@ -282,12 +280,8 @@ def _added(trace: Trace, source: Source, step: Stepped, other: Site) -> Iterator
         alone = not any(tensor in each.maker for later in trace.of(Built) for each in later.node.outputs)
         if alone and tensor.one_element and own & {id(leaf) for leaf in leaves([tensor.node])}:
             names[target_of(source, event)] = None
-    if len(names) == 1 and call.func.attr == "backward":
-        extra = next(iter(names))
-        document = source.document(other)
-        text = f"({edits.flat(document, call.func.value)} + {extra})"
-        repair = Repair(Way.SUM_UNUSED, (extra,), text=f"{text}.backward()")
-        yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, call.func.value, text),))
+    if len(names) == 1:
+        yield from added(trace, source, other, next(iter(names)))
 
 
 RULE = Rule(

@@ -13,11 +13,12 @@ from gradpath.findings.graphs import moved_leaves
 from gradpath.findings.parameters import Group, groups_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import call_of, function_of
-from gradpath.findings.unreached import Place, Unreached, is_straight_through, key_of, unreached
+from gradpath.findings.unreached import Place, Unreached, is_straight_through, key_of, may_be_meant, unreached
 from gradpath.fixes.cut_fixes import turned
-from gradpath.fixes.term_fixes import undone
+from gradpath.fixes.term_fixes import added, undone
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.rules.terms.left_out_losses import LeftOut, left_out_losses
 
 LONGEST = 120
 """Characters of a headline."""
@@ -27,9 +28,21 @@ MOST_CUTS = 3
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """One report for the parameters that the same cuts keep from all losses."""
-    for each in unreached(trace, source):
-        yield _report(trace, source, each)
+    """One report for the parameters that the same cuts keep from all losses, or that only a loss left out trains.
+
+    A cut that may be on purpose, as that of a baseline is, explains nothing where there is such a loss.
+    """
+    left_out = list(left_out_losses(trace, source))
+    meant = {id(parameter) for each in left_out for parameter in each.parameters}
+    cut: set[int] = set()
+    for found in unreached(trace, source):
+        own = set(map(id, found.parameters))
+        if not own <= meant or not all(may_be_meant(place.severed.cause) for place in found.places):
+            cut |= own
+            yield _report(trace, source, found)
+    for each in left_out:
+        if cut.isdisjoint(map(id, each.parameters)):
+            yield _left_out(trace, source, each)
 
 
 def _report(trace: Trace, source: Source, found: Unreached) -> Report:
@@ -68,6 +81,24 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
         help=_way_out(what, places),
         fixes=source.proposed(_fixes(trace, source, places)),
         about=() if by_checkpoint else tuple(dict.fromkeys(map(key_of, found.parameters))),
+    )
+
+
+def _left_out(trace: Trace, source: Source, found: LeftOut) -> Report:
+    groups = groups_of(trace, source, found.parameters)
+    what, gets = _named(groups)
+    optimizer = optimizer_name(trace, source, found.step.site, found.step.site) or "the optimizer"
+    presumed = "" if found.held else f", if `{optimizer}` has its parameters"
+    return Report(
+        found.site,
+        f"{what} {gets} no gradient: `{found.name}` is in no loss that is back-propagated{presumed}",
+        (
+            Step(found.site, f"a loss of what {what} computes, of which nothing but the number is used"),
+            Step(found.ran.site, f"goes back through another loss, and gives {what} no gradient"),
+        ),
+        help=f"add `{found.name}` to the loss, or compute it under `torch.no_grad()` if it is there to be watched",
+        fixes=source.proposed(added(trace, source, found.ran.site, found.name)) if found.beside else (),
+        about=tuple(dict.fromkeys(map(key_of, found.parameters))),
     )
 
 

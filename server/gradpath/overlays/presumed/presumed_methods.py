@@ -163,6 +163,16 @@ def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     return receiver
 
 
+def _train(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    weights.note_mode(machine, receiver, training=arguments.get(0, "mode", True) is True)
+    return receiver
+
+
+def _eval(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    weights.note_mode(machine, receiver, training=False)
+    return receiver
+
+
 def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`optimizer.step(closure)`, and `scaler.step(optimizer)`; one that is given a loss is the program's own."""
     if role_of(receiver) == "optimizer":
@@ -181,7 +191,8 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
         updated += weights.write(machine, seen, receiver)
         updated += weights.shared_out(machine, receiver)
         unseen = (*weights.meant_for(machine, receiver), *seen)
-        machine.emit(Stepped(receiver, tuple(updated), machine.site(), unseen=unseen))
+        meant = tuple(weights.meant_to_learn(machine))
+        machine.emit(Stepped(receiver, tuple(updated), machine.site(), unseen=unseen, meant=meant))
         return None
     optimizer = arguments.get(0, "optimizer", None)
     if is_engine(receiver) and isinstance(optimizer, Object):
@@ -319,8 +330,8 @@ METHODS: dict[str, Method] = {
     "to": _itself,
     "cuda": _itself,
     "cpu": _itself,
-    "train": _itself,
-    "eval": _itself,
+    "train": _train,
+    "eval": _eval,
     "float": _itself,
     "scale": _scale,
     "unscale_": _unscale,

@@ -60,12 +60,14 @@ _Followed = Mapping[str, "Found"]
 class _Known:
     """The roles of the places of a body: `told` by a characteristic use, or `called` on the way to a backward.
 
-    `followed` are the functions of the program, by their places, on which that also depends.
+    `followed` are the functions of the program, by their places, on which that also depends. `switched` are the places
+    of which `train()` is called: a module, if they are called as well.
     """
 
     told: Roles
     called: Roles
     followed: _Followed
+    switched: frozenset[str] = frozenset()
 
     def role(self, place: str, inherited: bool) -> str:
         """The role of a place; what is called may be any method where it is `inherited`."""
@@ -278,15 +280,17 @@ def _of_class(node: ast.ClassDef, find: Find) -> _Known:
 
 def _worked_out_class(node: ast.ClassDef, find: Find) -> _Known:
     made = _Known({}, {}, {})
-    for method in node.body:
-        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            known = _known_of(method, find)
-            cast("dict[str, Found]", made.followed).update(known.followed)
-            for roles, found in ((made.told, known.told), (made.called, known.called)):
-                for place, role in found.items():
-                    for name in [place] if place.startswith("self.") else kept_as(method, place):
-                        cast("dict[str, str]", roles).setdefault(name, role)
-    for place in _optimized(node):
+    methods = [each for each in node.body if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    for method in methods:
+        known = _known_of(method, find)
+        cast("dict[str, Found]", made.followed).update(known.followed)
+        for roles, found in ((made.told, known.told), (made.called, known.called)):
+            for place, role in found.items():
+                for name in [place] if place.startswith("self.") else kept_as(method, place):
+                    cast("dict[str, str]", roles).setdefault(name, role)
+    switched = frozenset().union(*(_known_of(each, find).switched for each in methods))
+    called = frozenset().union(*map(_called_in, methods))
+    for place in (*_optimized(node), *filter(_is_own, switched & called)):
         cast("dict[str, str]", made.told).setdefault(place, "model")
     return made
 
@@ -301,14 +305,10 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
     outside = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef) if isinstance(body, ast.Module) else ()
     every = nodes(body, outside=outside)
     chain = back_propagated(body, every, find)
-    methods: dict[str, set[str]] = {}
-    called: set[str] = set()
     roles: dict[str, str] = {}
     calls = [node for node in every if isinstance(node, ast.Call)]
-    for call in calls:
-        called.add(place_of(call.func))
-        if isinstance(call.func, ast.Attribute) and (place := place_of(call.func.value)):
-            methods.setdefault(place, set()).add(call.func.attr)
+    called = {place_of(call.func) for call in calls}
+    methods = _methods(calls, dict(filter(None, map(_gone_over, every))))
     for node in every:
         if isinstance(node, (ast.arg, ast.Attribute, ast.Call)):
             roles.update(_told(node))
@@ -335,7 +335,27 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
     steppers = {place for node in calls if (place := _stepper(node))} - roles.keys() - called_for.keys() - managers
     if chain.calls and len(steppers) == 1 and not any(role == "optimizer" for role in roles.values()):
         roles.update(dict.fromkeys(steppers - called, "optimizer"))
-    return _Known(roles, called_for, chain.followed)
+    switched = frozenset(place for place, names in methods.items() if "train" in names)
+    return _Known(roles, called_for, chain.followed, switched)
+
+
+def _methods(calls: Sequence[ast.Call], one_by_one: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+    """The methods that are called of each place, those of the variable of a loop over several places included."""
+    methods: dict[str, set[str]] = {}
+    for call in calls:
+        if isinstance(call.func, ast.Attribute) and (place := place_of(call.func.value)):
+            for each in one_by_one.get(place, [place]):
+                methods.setdefault(each, set()).add(call.func.attr)
+    return methods
+
+
+def _gone_over(node: ast.AST) -> tuple[str, list[str]] | None:
+    """The variable of a loop over things that are named one by one, and these: `for net in (self.G, self.D)`."""
+    match node:
+        case ast.For(target=ast.Name(id=name), iter=ast.Tuple(elts=parts) | ast.List(elts=parts)):
+            places = list(map(place_of, parts))
+            return (name, places) if places and all(places) else None
+    return None
 
 
 def is_only_optimizer(machine: Machine) -> bool:

@@ -37,7 +37,8 @@ class _Known:
     `blind` are those of models that were called only while gradients were off, by the model's number. `put_in` are
     the parameters of modules that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`. `frozen`
     are those that it has frozen by name, and `left_out` those among them that an optimizer left out, each with what it
-    spares. `memory` is that of all weights of a model and of its parts, by the model's number.
+    spares. `memory` is that of all weights of a model and of its parts, by the model's number. `trained` has those
+    of the models that the program has put into training mode, or whose gradients it has clipped.
     """
 
     tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class _Known:
     frozen: set[Tensor] = field(default_factory=set)
     left_out: list[tuple[frozenset[Tensor], set[Tensor]]] = field(default_factory=list)
     memory: dict[int, list[Storage]] = field(default_factory=dict)
+    trained: set[int] = field(default_factory=set)
 
     def all(self) -> list[tuple[Unknown, Tensor]]:
         return [(self.models[number], tensor) for (number, _), tensor in self.tensors.items()]
@@ -356,6 +358,23 @@ def _modules(machine: Machine) -> Iterator[tuple[str, ModuleInstance]]:
                 attributes = list(value.attributes.items())
                 yield from ((part, held) for part, held in attributes if isinstance(held, ModuleInstance))
         frame = frame.parent
+
+
+def note_mode(machine: Machine, model: Unknown, *, training: bool) -> None:
+    """The program has called `train()` or `eval()` of a model."""
+    (_known(machine).trained.add if training else _known(machine).trained.discard)(model.number)
+
+
+def note_clipped(machine: Machine, parameters: Sequence[Value]) -> None:
+    """The program has clipped gradients of unseen models: it trains these."""
+    for each in parameters:
+        _known(machine).trained.update(model.number for model in models_of_parameter(each))
+
+
+def meant_to_learn(machine: Machine) -> list[Tensor]:
+    """The weights of the models that the program is seen to train: in training mode by name, or clipped."""
+    known = _known(machine)
+    return [tensor for model, tensor in known.all() if model.number in known.trained]
 
 
 def note_left_out(machine: Machine, held: Sequence[Tensor]) -> None:

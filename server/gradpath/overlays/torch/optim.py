@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.provenance import PROVED, Presumption
@@ -311,20 +311,25 @@ _LBFGS = TORCH_OPTIM["LBFGS"]
 
 
 def gradients_of(machine: Machine, parameters: Value) -> list[Tensor]:
-    """The tensors of a `parameters` argument: one tensor or an iterable of them."""
-    if isinstance(parameters, TensorValue):
-        return [parameters.tensor]
-    if isinstance(parameters, Unknown) or parameters is None:
-        return []
-    items, more = sample(machine, parameters)
+    """The tensors of a `parameters` argument: one tensor or an iterable of them; none if not all are seen."""
+    items, more = _items(machine, parameters)
     return [] if more else [item.tensor for item in items if isinstance(item, TensorValue)]
+
+
+def _items(machine: Machine, parameters: Value) -> tuple[Sequence[Value], bool]:
+    """The parameters one by one, as far as they are seen, and whether there are more."""
+    if isinstance(parameters, TensorValue | Unknown):
+        return [parameters], False
+    return ([], False) if parameters is None else sample(machine, parameters)
 
 
 def clip(machine: Machine, arguments: Arguments) -> Value:
     """`clip_grad_norm_`, `clip_grad_value_`: write the gradients, not the parameters."""
     parameters = arguments.get(0, "parameters", None)
     used_up = go_through(machine, parameters)
-    tensors = gradients_of(machine, parameters) if used_up is None else []
+    items, more = _items(machine, parameters) if used_up is None else ((), False)
+    weights.note_clipped(machine, items)
+    tensors = [] if more else [item.tensor for item in items if isinstance(item, TensorValue)]
     for tensor in tensors:
         if tensor.grad is not None:
             machine.autograd.bump(tensor.grad, "clip")

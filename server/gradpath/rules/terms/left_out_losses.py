@@ -1,0 +1,117 @@
+"""Losses that are computed beside the one that is back-propagated, read as numbers at most, and left out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.findings.gradient_flow import is_whole
+from gradpath.findings.graphs import leaves, reached_leaves
+from gradpath.findings.learning import learners
+from gradpath.findings.report import Source
+from gradpath.findings.stories import bindings, lifted, same_activation, target_of
+from gradpath.findings.syntax import statement_of
+from gradpath.findings.unreached import has_others, may_be_meant, may_train_elsewhere
+from gradpath.findings.ways import ways_of
+from gradpath.interpreter.readings import in_record
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stepped, Stored, Trace, tensor_of
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftOut:
+    """A loss, computed at `site` and called `name`, of what `parameters` compute that nothing else trains.
+
+    `ran` is the backward of the same iteration, `step` one of an optimizer that has the parameters, or is presumed to.
+    """
+
+    site: Site
+    name: str
+    parameters: tuple[Tensor, ...]
+    ran: BackwardRan
+    step: Stepped
+
+    @property
+    def beside(self) -> bool:
+        """True if the function of the backward has the loss under that name."""
+        return self.name.isidentifier() and same_activation(self.site, self.ran.site)
+
+    @property
+    def held(self) -> bool:
+        """True if the optimizer is seen to have the parameters; else that is presumed."""
+        return self.step.known or any(each is self.parameters[0] for each in self.step.held)
+
+
+def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
+    """The numbers with a graph that end where they are, as far as they depend on parameters that get no gradient.
+
+    They stand beside a backward, in the same iteration, and nothing that is not seen can back-propagate them.
+    """
+    runs = [run for run in trace.of(BackwardRan) if run.call.accumulates]
+    if not runs or not is_whole(trace) or has_others(trace):
+        return
+    contained = {id(each) for run in runs for root in run.call.roots if root.is_open for each in root.lineage()}
+    reached = {id(leaf.storage) for run in trace.of(BackwardRan) for leaf in reached_leaves(run)}
+    steps = _steps(trace)
+    ends = _ends(trace)
+    told: set[int] = set()
+    for event in reversed(trace.of(Built)):
+        ran = next((run for run in reversed(runs) if run.site.loops == event.site.loops), None)
+        loss = next(iter(event.node.outputs), None)
+        if ran is None or event.node not in ends or loss is None or loss.one_element is not True:
+            continue
+        own = (leaf for leaf in leaves([event.node]) if leaf.flag and id(leaf) in steps and id(leaf) not in told)
+        missed = [leaf for leaf in own if reached.isdisjoint(_memory(leaf)) and id(leaf) not in contained]
+        missed = [leaf for leaf in missed if not _is_taken_as_number(trace, leaf)]
+        if missed and not _is_passed_on(trace, loss):
+            told.update(map(id, missed))
+            found = LeftOut(*_place(trace, source, loss, ran), tuple(missed), ran, steps[id(missed[0])])
+            if not may_train_elsewhere(trace, source, found.step, "" if found.held else missed[0].label):
+                yield found
+
+
+def _steps(trace: Trace) -> dict[int, Stepped]:
+    """A step for each parameter that an optimizer has, or is presumed to."""
+    found = {id(each.tensor): each.stepped[-1] for each in learners(trace).values() if each.stepped}
+    for step in trace.of(Stepped):
+        for tensor in step.meant:
+            found.setdefault(id(tensor), step)
+    return found
+
+
+def _ends(trace: Trace) -> set[Node]:
+    """The nodes that no other node takes a tensor of, and that no backward has executed."""
+    built = trace.of(Built)
+    used = {edge for event in built for edge in event.node.edges}
+    executed = {node for run in trace.of(BackwardRan) for node in run.executed}
+    return {event.node for event in built} - used - executed
+
+
+def _memory(leaf: Tensor) -> set[int]:
+    whole = leaf.member_of or leaf
+    return {id(each) for each in (leaf.storage, whole.storage, *whole.storage.parts)}
+
+
+def _is_taken_as_number(trace: Trace, leaf: Tensor) -> bool:
+    """True if a loss that is back-propagated takes by its value what is not cut off on purpose: that is a term."""
+    return not all(may_be_meant(each.cause) for each in ways_of(trace, leaf.member_of or leaf).cuts)
+
+
+def _is_passed_on(trace: Trace, loss: Tensor) -> bool:
+    """True if something else may back-propagate a loss: it was returned, kept or handed to what is not seen."""
+    if loss.left is not None or any(tensor_of(each) is loss for each in in_record(trace.returned)):
+        return True
+    kept = any(event.tensor is loss for stored in trace.of(Stored) for event in stored.one_by_one() if stored.is_kept)
+    return kept or any("." in bound.name for bound in trace.of(Bound) if bound.tensor is loss)
+
+
+def _place(trace: Trace, source: Source, loss: Tensor, ran: BackwardRan) -> tuple[Site, str]:
+    """Where a loss gets its first name, and that; else the call that computes it in the function of the backward."""
+    assert loss.node is not None
+    bound = {id(statement_of(trace, each.site.node)): each for each in bindings(trace, loss) if each.tensor is loss}
+    for frame in loss.node.site.frames():
+        named = bound.get(id(statement_of(trace, frame.node)))
+        if named is not None:
+            return named.site, target_of(source, named)
+    site = lifted(loss.node.site, ran.site)
+    return site, source.short(site, limit=40)

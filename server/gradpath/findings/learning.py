@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.graphs import moved_leaves
+from gradpath.findings.graphs import moved_leaves, reached_leaves
 from gradpath.interpreter.trace import BackwardRan, Cleared, Stepped, Trace, once
 from gradpath.support.fast_dataclasses import dataclass, field
 
@@ -57,3 +57,36 @@ def learners(trace: Trace) -> dict[int, Learner]:
 def has_strangers(trace: Trace) -> bool:
     """True if a backward reaches parameters that no optimizer steps: those that were meant, as a rule."""
     return any(each.given and not each.stepped and each.tensor.is_parameter for each in learners(trace).values())
+
+
+@once
+def holdings(trace: Trace) -> dict[int, frozenset[int]]:
+    """What each optimizer that steps has, by identities: what it is seen to have, else what its steps show.
+
+    An optimizer that alone steps after a backward has what that gave a gradient to, but for what another one is seen,
+    or has shown, to have.
+    """
+    held: dict[int, set[int]] = {}
+    for step in trace.of(Stepped):
+        held.setdefault(id(step.optimizer), set()).update(map(id, step.held))
+    rounds = list(_rounds(trace))
+    for reached, optimizer in sorted(rounds, key=lambda each: len(each[0])):
+        if not held[optimizer]:
+            others = (own for other, own in held.items() if other != optimizer)
+            held[optimizer] |= reached.difference(*others)
+    return {optimizer: frozenset(own) for optimizer, own in held.items()}
+
+
+def _rounds(trace: Trace) -> Iterator[tuple[set[int], int]]:
+    """What each backward reached, and the optimizer that alone steps between it and the next backward."""
+    reached: set[int] = set()
+    steppers: set[int] = set()
+    for event in (*trace.among(BackwardRan, Stepped), None):
+        if isinstance(event, Stepped):
+            steppers.add(id(event.optimizer))
+            continue
+        if len(steppers) == 1:
+            yield reached, steppers.pop()
+        steppers = set()
+        if isinstance(event, BackwardRan) and event.call.accumulates:
+            reached = set(map(id, reached_leaves(event)))

@@ -12,8 +12,8 @@ from gradpath.findings.graphs import leaves, moves_any, nodes_of, of_one_element
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, same_activation, short_operation
 from gradpath.findings.syntax import call_of
-from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose
-from gradpath.findings.ways import ways_to
+from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose, places_of
+from gradpath.findings.ways import Severed, ways_to
 from gradpath.fixes.term_fixes import undone
 from gradpath.interpreter.trace import BackwardRan, Mixed, Mutated, Site, Stepped, Trace, iterations_between
 from gradpath.rules.terms.constant_criteria import LOSSES
@@ -98,7 +98,8 @@ class Term:
 
     def _blind(self, trace: Trace, source: Source) -> Report:
         """The report of a loss of a prediction that was made while gradients were off."""
-        at = lifted(self.site, self.ran.site)
+        severed = Severed(self.cause, self.site, self.ran)
+        at = next(iter(places_of(trace, source, [severed]).values())).site
         return Report(
             at,
             f"a term of the loss is a constant: {cuts.verdict(trace, source, self.cause, at)}",

@@ -62,7 +62,7 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
             continue
         own = (leaf for leaf in leaves([event.node]) if leaf.flag and id(leaf) in steps and id(leaf) not in told)
         missed = [leaf for leaf in own if reached.isdisjoint(_memory(leaf)) and id(leaf) not in contained]
-        missed = [leaf for leaf in missed if not _is_taken_as_number(trace, leaf)]
+        missed = [leaf for leaf in missed if not _is_cut_off(trace, loss, leaf)]
         if missed and not _is_passed_on(trace, loss):
             told.update(map(id, missed))
             found = LeftOut(*_place(trace, source, loss, ran), tuple(missed), ran, steps[id(missed[0])])
@@ -92,9 +92,13 @@ def _memory(leaf: Tensor) -> set[int]:
     return {id(each) for each in (leaf.storage, whole.storage, *whole.storage.parts)}
 
 
-def _is_taken_as_number(trace: Trace, leaf: Tensor) -> bool:
-    """True if a loss that is back-propagated takes by its value what is not cut off on purpose: that is a term."""
-    return not all(may_be_meant(each.cause) for each in ways_of(trace, leaf.member_of or leaf).cuts)
+def _is_cut_off(trace: Trace, loss: Tensor, leaf: Tensor) -> bool:
+    """True if it is a cut that keeps a parameter from what is back-propagated: of the loss itself, or by a slip."""
+    for each in ways_of(trace, leaf.member_of or leaf).cuts:
+        source = each.cause.tensor.cut.source if each.cause.tensor.cut is not None else None
+        if not may_be_meant(each.cause) or (source is not None and any(one is loss for one in source.lineage())):
+            return True
+    return False
 
 
 def _is_passed_on(trace: Trace, loss: Tensor) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
-from gradpath.findings.gradient_flow import Effect, flow_of, is_harmless
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_harmless
 from gradpath.findings.graphs import leaves, reached_leaves
+from gradpath.findings.learning import holdings
 from gradpath.findings.report import Source
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose, places_of
 from gradpath.findings.ways import Severed, ways_to
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, GradientSet, Lent, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Cleared, Event, GradientSet, Lent, Stepped, Trace, once
 from gradpath.rules.terms.cut_terms import CutTerm
 from gradpath.rules.terms.summands import terms
 
@@ -69,10 +70,11 @@ def _is_for_nobody(term: Tensor, cut: Tensor, used: Set[int]) -> bool:
 
 
 def _is_followed(trace: Trace) -> bool:
-    """True if all that may use a gradient is seen: each optimizer was made here, and nothing was handed out."""
+    """True if all that may use a gradient is seen: what each optimizer has is known, and nothing was handed out."""
     made = {id(given.optimizer) for given in trace.of(Given) if given.known or given.models}
+    held = holdings(trace)
     return (
-        all(id(step.optimizer) in made for step in trace.of(Stepped))
+        all(id(step.optimizer) in made or held[id(step.optimizer)] for step in trace.of(Stepped))
         and not trace.of(GradientSet)
         and all(is_harmless(event) for event in trace.of(Lent))
     )
@@ -83,13 +85,32 @@ def _is_used(trace: Trace, fates: dict[int, Effect], leaf: Tensor) -> bool:
 
     What is still there at the end of the path meets what happens first when that is run once more.
     """
+    if leaf.member_of is not None:
+        return _is_used(trace, fates, leaf.member_of)
     fate = fates.get(id(leaf))
     if fate is None:
-        if not any(each is leaf for step in trace.of(Stepped) for each in step.held):
+        if all(id(leaf) not in own for own in holdings(trace).values()):
             return not (leaf.is_parameter or leaf.operation == UNSEEN)
-        concerning = (each.effect for each in flow_of(trace) if each.concerns(leaf))
-        fate = next((each for each in concerning if each is not Effect.ARRIVES), None)
+        concerning = (effect for effect, _, tensors in _flow(trace) if tensors is None or id(leaf) in tensors)
+        fate = next((effect for effect in concerning if effect is not Effect.ARRIVES), None)
     return fate is not Effect.CLEARED
+
+
+@once
+def _flow(trace: Trace) -> list[tuple[Effect, Event, Set[int] | None]]:
+    """What happens to gradients, and to which: an optimizer that clears them clears those of what it has."""
+    held = holdings(trace)
+    found: list[tuple[Effect, Event, Set[int] | None]] = []
+    for entry in flow_of(trace):
+        match entry:
+            case Entry(event=Cleared(owner=owner, steps=True), effect=effect) if held.get(id(owner)):
+                if effect is Effect.CLEARED:
+                    found.append((effect, entry.event, held[id(owner)]))
+            case Entry(event=Stepped(optimizer=optimizer)) if held.get(id(optimizer)):
+                found.append((entry.effect, entry.event, held[id(optimizer)]))
+            case _:
+                found.append((entry.effect, entry.event, entry.tensors))
+    return found
 
 
 def _fates(trace: Trace, ran: BackwardRan) -> dict[int, Effect]:
@@ -97,10 +118,10 @@ def _fates(trace: Trace, ran: BackwardRan) -> dict[int, Effect]:
     waiting = {id(leaf) for leaf in reached_leaves(ran)}
     fates: dict[int, Effect] = {}
     begun = False
-    for entry in flow_of(trace):
-        if begun and entry.effect is not Effect.ARRIVES:
-            concerned = waiting if entry.tensors is None else waiting & entry.tensors
-            fates.update(dict.fromkeys(concerned, entry.effect))
+    for effect, event, tensors in _flow(trace):
+        if begun and effect is not Effect.ARRIVES:
+            concerned = waiting if tensors is None else waiting & tensors
+            fates.update(dict.fromkeys(concerned, effect))
             waiting = waiting - concerned
-        begun = begun or entry.event is ran
+        begun = begun or event is ran
     return fates

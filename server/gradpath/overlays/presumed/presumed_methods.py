@@ -250,9 +250,11 @@ def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 
 def _unscale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`scaler.unscale_(optimizer)`: the gradients divided by that number."""
-    _take(machine, receiver, arguments.get(0, "optimizer", None), scaling.Turn.UNSCALED)
     machine.emit(Scaled(None, machine.site()))
-    return NotImplemented
+    if (_SCALES, receiver.number) not in machine.remembered:
+        return NotImplemented
+    _take(machine, receiver, arguments.get(0, "optimizer", None), scaling.Turn.UNSCALED)
+    return None
 
 
 _SCALES = "has scaled a loss"
@@ -266,7 +268,7 @@ def _take(machine: Machine, receiver: Unknown, optimizer: Value, turn: scaling.T
 
 def _update(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     scaling.update(machine, receiver)
-    return NotImplemented
+    return None if (_SCALES, receiver.number) in machine.remembered else NotImplemented
 
 
 def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:

@@ -63,7 +63,7 @@ def update(machine: Machine, scaler: Value) -> None:
 def may_have_updated(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
     """Something that is not seen is called, and may update the scalers that it gets at."""
     taken = _taken(machine)
-    if not taken or callee.is_data or role_of(callee):
+    if not taken or callee.is_data or role_of(callee) or callee.name.startswith(_ASKING):
         return
     receiver = callee.origin.of if isinstance(callee.origin, Attribute) else None
     for value in (receiver, *arguments.all()):
@@ -79,5 +79,8 @@ def _taken(machine: Machine) -> dict[tuple[object, object], _Taken]:
     assert isinstance(found, dict)
     return found
 
+
+_ASKING = ("get_", "is_", "state_dict")
+"""Prefixes of the methods by which a program asks a scaler for something."""
 
 _TAKEN = "turns of gradient scalers"

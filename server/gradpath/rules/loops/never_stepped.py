@@ -1,4 +1,4 @@
-"""Gradients that a loop clears in each iteration and nothing ever uses: an optimizer that clears, and never steps."""
+"""Gradients that each iteration, or call, clears and nothing ever uses: an optimizer that clears, and never steps."""
 
 from __future__ import annotations
 
@@ -56,19 +56,25 @@ class NeverStepped:
         """Where it is reported: at what steps in its place, else at the backward that the step should follow."""
         return self.instead.site if self.instead is not None else self.branch or self.backward.site
 
+    def _round(self, trace: Trace) -> str:
+        loop = iterations_between(self.backward.site.loops, self.cleared.site.loops)
+        around = trace.loops.get(loop) if loop is not None else None
+        return "call" if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef) else "iteration"
+
     def report(self, trace: Trace, source: Source) -> Report:
         backward = source.short(self.backward.site, limit=32)
         if self.instead is not None:
-            step = self.site
+            step, owner = self.site, _stepped(self.site)
+            mended = source.text(step) if owner is None else source.text(step).replace(ast.unparse(owner), self.name)
             return Report(
                 step,
                 f"`{source.short(step, limit=32)}` comes after `{backward}`, and `{self.name}` never steps",
                 (
                     Step(self.backward.site, f"computes the gradients for `{self.name}`"),
                     Step(step, "steps another optimizer, which steps elsewhere as well"),
-                    Step(self.cleared.site, "clears them in the next iteration, and nothing has used them"),
+                    Step(self.cleared.site, f"clears them in the next {self._round(trace)}, and nothing has used them"),
                 ),
-                help=f"call `{self.name}.step()` here",
+                help=f"call `{mended}` here",
                 fixes=source.proposed(_stepping_instead(source, self, step)),
             )
         if self.branch is not None:
@@ -200,7 +206,10 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
             arrived = event if arrived is None and _gives_any(trace, event, first) else arrived
         elif isinstance(event, Cleared) and event.site.node is first.site.node:
             loop = iterations_between(first.site.loops, event.site.loops)
-            whole = isinstance(trace.loops.get(loop) if loop is not None else None, ast.For | ast.While)
+            around = trace.loops.get(loop) if loop is not None else None
+            other = None if arrived is None or around is None else _stepped_instead(trace, arrived)
+            # What calls a method again may step in between: not where another optimizer does so in the method.
+            whole = isinstance(around, ast.For | ast.While) or other is not None
             if arrived is None or not whole or event.owner is not first.owner or _is_for_another(trace, first, arrived):
                 return None
             if shared and not branches and _is_called_for_effect(trace, arrived, event):
@@ -213,7 +222,7 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
             branch = None if instead is None else replace(arrived.site, node=instead)
             serves = _serves_another(trace, first, arrived)
             aside = bool(branches) and branch is None
-            return NeverStepped(arrived, event, last, name, _stepped_instead(trace, arrived), branch, serves, aside)
+            return NeverStepped(arrived, event, last, name, other, branch, serves, aside)
         elif isinstance(event, Lent):
             if arrived is not None and (not made or event.reaches(first.owner)):
                 return None  # It may step it.
@@ -343,11 +352,21 @@ def _stepping_as_well(trace: Trace, source: Source, found: NeverStepped, branch:
 
 def _stepping_instead(source: Source, found: NeverStepped, step: Site) -> Iterator[Fix]:
     """Step the optimizer itself where another one steps in its place."""
+    owner = _stepped(step)
+    if owner is not None:
+        edit = edits.replace(source.document(step), owner, found.name)
+        text = source.text(step).replace(ast.unparse(owner), found.name)
+        yield Fix.by(Repair(Way.STEP_INSTEAD, (found.name,), (step.line,), text), Safety.UNSAFE, (edit,))
+
+
+def _stepped(step: Site) -> ast.expr | None:
+    """The optimizer in `optimizer.step()` and in `scaler.step(optimizer)`."""
     match step.node:
         case ast.Call(func=ast.Attribute(attr="step", value=owner), args=[]):
-            repair = Repair(Way.STEP_INSTEAD, (found.name,), (step.line,), f"{found.name}.step()")
-            edit = edits.replace(source.document(step), owner, found.name)
-            yield Fix.by(repair, Safety.UNSAFE, (edit,))
+            return owner
+        case ast.Call(func=ast.Attribute(attr="step"), args=[ast.Name() | ast.Attribute() as owner]):
+            return owner
+    return None
 
 
 def _stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix]:

@@ -332,10 +332,19 @@ _DIVISIONS = ("truediv", "floordiv", "mod")
 
 
 def _is_presumed_number(other: Unknown, operator: str, reflected: bool) -> bool:
-    """True if the other operand of a number's arithmetic is taken for a number, as options and divisors are."""
+    """True if the other operand of a number's arithmetic is taken for a number.
+
+    Options are, divisors, and what a schedule gives for the number of a step.
+    """
     if is_array(other) or other.kind not in (Kind.ANYTHING, Kind.PLAIN):
         return False
-    return (operator in _DIVISIONS and not reflected) or is_of_settings(other)
+    return (operator in _DIVISIONS and not reflected) or is_of_settings(other) or _is_of_numbers(other)
+
+
+def _is_of_numbers(value: Unknown) -> bool:
+    """True if a value is what something that is not seen gives for numbers alone."""
+    given = value.origin.arguments if isinstance(value.origin, Call) else ()
+    return bool(given) and all(isinstance(each, (int, float)) or is_number(each) for each in given)
 
 
 def _key(value: Value) -> tuple[object, ...]:

@@ -71,8 +71,10 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
 
 
 def _steps(trace: Trace) -> dict[int, Stepped]:
-    """A step for each parameter that an optimizer has, or is presumed to."""
-    found = {id(each.tensor): each.stepped[-1] for each in learners(trace).values() if each.stepped}
+    """A step for each parameter that an optimizer has, or is presumed to, beside others that it changes."""
+    moved = {id(step.optimizer) for step in trace.of(Stepped) if step.updated or not step.known}
+    steps = ((each.tensor, each.stepped[-1]) for each in learners(trace).values() if each.stepped)
+    found = {id(tensor): step for tensor, step in steps if id(step.optimizer) in moved}
     for step in trace.of(Stepped):
         for tensor in step.meant:
             found.setdefault(id(tensor), step)

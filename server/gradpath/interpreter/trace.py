@@ -17,7 +17,8 @@ from gradpath.interpreter.origins import Call, Library
 from gradpath.interpreter.ownership import Named as Named
 from gradpath.interpreter.ownership import OwnershipEvent
 from gradpath.interpreter.readings import ReadOut as ReadOut
-from gradpath.interpreter.readings import gotten_from, in_record, read_of
+from gradpath.interpreter.readings import gotten_from, read_of
+from gradpath.interpreter.readings import in_record as in_record
 from gradpath.interpreter.readings import parts_of as parts_of
 from gradpath.interpreter.readings import tensor_of as tensor_of
 from gradpath.interpreter.sites import Decision as Decision

@@ -13,8 +13,7 @@ from gradpath.findings.stories import bindings, lifted, same_activation, target_
 from gradpath.findings.syntax import statement_of
 from gradpath.findings.unreached import has_others, may_be_meant, may_train_elsewhere
 from gradpath.findings.ways import ways_of
-from gradpath.interpreter.readings import in_record
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stepped, Stored, Trace, tensor_of
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stepped, Stored, Trace, in_record, tensor_of
 from gradpath.support.fast_dataclasses import dataclass
 
 

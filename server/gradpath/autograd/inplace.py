@@ -32,6 +32,7 @@ def write(autograd: Autograd, name: str, behaviour: Behaviour, written: str, inp
     tracked = autograd.grad_enabled and not tensor.inference and any(each.requires_grad for each in everything)
     if tracked and any(each.surely_requires_grad for each in everything):
         _check_inplace(autograd, tensor, everything)
+    sure = tensor.surely_requires_grad
     edges = autograd.edges(behaviour, inputs) if tracked else None
     node = None if edges is None else _written_node(autograd, name, behaviour, written, inputs, edges, site)
     if tensor.expanded and not name.endswith(_OVERLAP_ALLOWED) and not _copies_onto_itself(name, everything):
@@ -56,8 +57,10 @@ def write(autograd: Autograd, name: str, behaviour: Behaviour, written: str, inp
         autograd.save(node, "out0", behaviour, edges, [tensor])
         tensor.node = node
         node.outputs.append(tensor)
-    if tensor.is_open:
-        tensor.provenance = node.provenance
+    if not sure and (tensor.is_open or (node.is_open and any(each.is_open for each in everything))):
+        tensor.provenance = node.provenance  # What is written may have no graph, and so have what it is written into.
+        if tensor.base is not None:
+            tensor.base.provenance = node.provenance
     autograd.recorder.built(node, inputs)
     return tensor
 

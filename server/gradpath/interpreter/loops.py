@@ -353,7 +353,7 @@ def _forget_numbers(machine: Machine, before: dict[str, Value], counters: Counte
     variables = machine.frame.scope.variables
     forget(counters, variables)
     for name, value in list(variables.items()):
-        if type(value) in (int, float, AtLeast, LateNumber) and (name not in before or before[name] != value):
+        if type(value) in (int, float, LateNumber) and (name not in before or before[name] != value):
             variables[name] = machine.unknown("number that a loop changed", made=Made.NUMBER)
 
 

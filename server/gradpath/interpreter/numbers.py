@@ -14,15 +14,21 @@ if TYPE_CHECKING:
 
 
 class AtLeast(Object):
-    """An int that is `minimum` or more."""
+    """An int that is `minimum` or more: `offset` more than `start`, which is another one, or itself."""
 
-    __slots__ = ("minimum",)
+    __slots__ = ("minimum", "offset", "start")
     kind_name = "int"
 
     is_data = True
 
-    def __init__(self, minimum: int) -> None:
+    def __init__(self, minimum: int, start: AtLeast | None = None, offset: int = 0) -> None:
         self.minimum = minimum
+        self.start = self if start is None else start
+        self.offset = offset
+
+    def decision_key(self) -> object:
+        """What `i + 1` has in common, however often it is computed, so that tests of it agree."""
+        return ("counter", self.start, self.offset)
 
     def truth(self, machine: Machine) -> bool | None:
         return True if self.minimum > 0 else None
@@ -33,16 +39,16 @@ class AtLeast(Object):
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         if type(other) is int:
             if operator == "add":
-                return AtLeast(self.minimum + other)
+                return AtLeast(self.minimum + other, self.start, self.offset + other)
             if operator == "sub" and not reflected:
-                return AtLeast(self.minimum - other)
+                return AtLeast(self.minimum - other, self.start, self.offset - other)
             if operator == "mul" and other > 0:
                 return AtLeast(self.minimum * other)
         if isinstance(other, AtLeast) and operator == "add":
             return AtLeast(self.minimum + other.minimum)
         if isinstance(other, Object):
             return NotImplemented
-        key = ("binary", operator, reflected, id(self), identity(other))
+        key = ("binary", operator, reflected, identity(self), identity(other))
         return machine.unknown("arithmetic of a counter", key, (self, other), fresh=True, made=Made.COUNTED)
 
     def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
@@ -58,7 +64,7 @@ class AtLeast(Object):
                     return True
         if isinstance(other, Object) and not isinstance(other, AtLeast):
             return NotImplemented
-        key = ("compare", operator, reflected, id(self), identity(other))
+        key = ("compare", operator, reflected, identity(self), identity(other))
         return machine.unknown("comparison of a counter", key, (self, other), made=Made.COUNTED)
 
 
@@ -137,7 +143,7 @@ class Moment:
 class LateNumber(AtLeast):
     """An int that depends on which iteration of a loop this is: `scale * base(iteration) + offset`."""
 
-    __slots__ = ("base", "depth", "moment", "offset", "scale")
+    __slots__ = ("base", "depth", "moment", "scale")
 
     def __init__(
         self, moment: Moment, base: Callable[[int], int], scale: int = 1, offset: int = 0, depth: int = 0
@@ -147,7 +153,10 @@ class LateNumber(AtLeast):
         self.scale = scale
         self.offset = offset
         self.depth = depth
-        super().__init__(self.now())
+        super().__init__(self.now(), offset=offset)
+
+    def decision_key(self) -> object:
+        return ("counter", self.moment, self.base, self.scale, self.offset)
 
     def at(self, iteration: int) -> int:
         """The value in an iteration."""
@@ -173,7 +182,7 @@ class LateNumber(AtLeast):
             return LateNumber(self.moment, lambda each: function(self.at(each), other), depth=self.depth + 1)
         if isinstance(other, Object) and not isinstance(other, AtLeast):
             return NotImplemented
-        key = ("binary", operator, reflected, id(self), identity(other))
+        key = ("binary", operator, reflected, identity(self), identity(other))
         return machine.unknown("arithmetic of a counter", key, (self, other), fresh=True, made=Made.COUNTED)
 
     def compare(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
@@ -189,7 +198,7 @@ class LateNumber(AtLeast):
             settled = self.moment.settle(lambda each: function(self.at(each), other.at(each)))
         if settled is not None:
             return settled
-        key = ("compare", operator, reflected, id(self), identity(other))
+        key = ("compare", operator, reflected, identity(self), identity(other))
         return machine.unknown("comparison of a counter", key, (self, other), made=Made.COUNTED)
 
     def _only_grows(self) -> bool:

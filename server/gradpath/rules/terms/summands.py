@@ -60,12 +60,17 @@ def _is_setting(trace: Trace, factor: Tensor) -> bool:
     """True if nothing is known of a factor that only scales: an unknown value, or `1 - alpha` of a parameter."""
     if not (factor.is_open and _scales(trace, factor)):
         return False
-    if short_operation(factor.operation) not in _SHIFTING:
-        return not factor.maker
-    return all(isinstance(each.origin.node, ast.FunctionDef) for each in factor.maker)
+    shifted = short_operation(factor.operation) in _SHIFTING or _is_shift(factor.origin.node)
+    return all(shifted and isinstance(each.origin.node, ast.FunctionDef) for each in factor.maker)
 
 
 def _scales(trace: Trace, factor: Tensor) -> bool:
-    """True if all that a path does with a tensor is to multiply by it."""
+    """True if all that a path does with a tensor is to multiply by it, or by what a constant makes of it."""
     uses = [each for each in trace.of(Built) if any(factor is one for one in each.operands)]
-    return all(short_operation(each.node.name) in SCALING for each in uses)
+    return all(
+        short_operation(each.node.name) in SCALING or (each.node.is_open and _is_shift(each.site.node)) for each in uses
+    )
+
+
+def _is_shift(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))

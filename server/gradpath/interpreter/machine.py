@@ -113,6 +113,7 @@ class Machine:
         self.kept: dict[int, object] = {}
         self.loop_count = 0
         self.counter_tests = 0
+        self.questions = 0  # How often a branch came up that the source does not settle.
         self.unsteady = 0  # How often something happened because of which a later iteration of a loop may differ.
         self.spent_before = 0  # How many unknown values there were at the last backward.
         self.strayed = 0  # How often code of other files went on after an exception that is not certain.
@@ -308,6 +309,7 @@ class Machine:
         if isinstance(value, Unknown) and value.negates is not None:
             # Decided through what it negates, so that both agree.
             return not self.decide(value.negates, node, likely=not likely, idle=idle, negated=not negated)
+        self.questions += 1
         key = _decision_key(value)
         self.id_of(value)  # The key may hold the `id` of its tensor.
         if isinstance(value, Unknown) and value.hint is not UNDEFINED and isinstance(value.hint, CONSTANTS):

@@ -241,8 +241,11 @@ class Overlays:
     def back_propagate(self, machine: Machine, entered: Entered, result: Value) -> None:
         """Run a backward through what a function has returned, of whatever shape, where it returns it.
 
-        The parameters of a module whose `forward` it is are stepped there.
+        The parameters of a module whose `forward` it is are stepped there. What the class calls only where gradients
+        are off has no backward.
         """
+        if gradmode.is_entered_without_gradients(entered):
+            return
         if machine.predictions:
             criteria.back_propagate(machine, entered, result)
             return
@@ -265,7 +268,7 @@ class Overlays:
         for base in () if owner is None else owner.mro:
             if isinstance(base, registry.Caller) and name in base.calls:
                 return base.enter(machine, entered)
-        if isinstance(receiver, Instance) and gradmode.is_called_without_gradients(receiver.cls, name):
+        if gradmode.is_entered_without_gradients(entered):
             called = gradmode.Guarded(called, grad=False, inference=None)
         result = machine.call(called, entered.arguments())
         if isinstance(receiver, ModuleInstance) and name == "forward":

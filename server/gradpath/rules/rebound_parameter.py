@@ -20,7 +20,7 @@ from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
-from gradpath.source.index import contents, inside
+from gradpath.source.index import contents, holds, inside
 from gradpath.support.fast_dataclasses import replace
 
 _OPERATORS = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
@@ -129,7 +129,11 @@ def _not_a_leaf(trace: Trace, source: Source, site: Site, tensor: Tensor, what: 
     bound = next((each for each in reversed(trace.of(Bound)) if each.tensor is tensor), None)
     statement = None if bound is None else statement_of(trace, bound.site.node)
     fixes: tuple[Fix, ...] = ()
-    if bound is None or not isinstance(statement, ast.Assign):
+    made_here = holds(statement, tensor.origin.node) if isinstance(statement, ast.Assign) else False
+    if tensor.aliasing_unsure and not made_here and isinstance(tensor.origin.node, ast.Call):
+        at, name = tensor.origin, f"`{source.short(tensor.origin, limit=32)}`"  # It was taken out of a container since.
+        steps = [Step(at, "a result, on the graph of what it came from"), Step(site, "takes leaves alone")]
+    elif bound is None or not isinstance(statement, ast.Assign):
         at, name = site, "this"
         steps = [Step(at, "is given the result of a computation")]
     else:

@@ -22,7 +22,7 @@ from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays.presumed import missed_flags, model_parts, uses, weights
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import role_of
-from gradpath.overlays.torch.module_methods import DRAWN
+from gradpath.overlays.torch.module_methods import DRAWN, note_drawn
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.nodes import nodes, noted
 from gradpath.support.lazy_regex import regex
@@ -45,16 +45,16 @@ _SWITCHING = regex(r"^_?((set|toggle|switch|enable)_)?(requires_grads?|grads?)$"
 def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) -> None:
     """`target.requires_grad_(value)`, or the assignment to the flag, on a model or on one of its parameters.
 
-    One parameter represents all, unless other unknowns were met since it first appeared; `looked_up` attributes of it
-    do not count as one.
+    One parameter represents all, unless other unknowns, or branches that are not settled, were met since it was drawn;
+    `looked_up` attributes of it do not count as one.
     """
     if value is not False:
         _doubt(machine, target)
     if role_of(target) == "model" or _is_part(target):
         models = [target]
-    elif value is not False or machine.unknown_count <= _drawn(machine, target) + looked_up:
+    elif value is not False or _represents_all(machine, target, looked_up):
         models = model_parts.models_of_parameter(target)
-        machine.remembered[DRAWN] = machine.unknown_count
+        note_drawn(machine)
     else:
         models = []
     if value is not False and not models and target.kind is not Kind.PLAIN:
@@ -113,15 +113,13 @@ def _is_part(target: Unknown) -> bool:
     return unsettled and isinstance(target.origin, Attribute | Item) and model_parts.is_of_model(target)
 
 
-def drawn_again(machine: Machine) -> None:
-    """A parameter that is known already is drawn: from here on it represents all again."""
-    machine.remembered[DRAWN] = machine.unknown_count
-
-
-def _drawn(machine: Machine, parameter: Unknown) -> int:
-    """The number of unknowns when a parameter first appeared, or the last of those that appeared with it."""
-    last = machine.remembered.get(DRAWN, 0)
-    return max(parameter.number, last) if isinstance(last, int) else parameter.number
+def _represents_all(machine: Machine, parameter: Unknown, looked_up: int) -> bool:
+    """True if nothing was met since a parameter was drawn, or the last of those that were drawn with it."""
+    match machine.remembered.get(DRAWN):
+        case (int() as unknowns, int() as questions):
+            apart = machine.unknown_count > max(parameter.number, unknowns) + looked_up
+            return not apart and machine.questions == questions
+    return machine.unknown_count <= parameter.number + looked_up
 
 
 def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:

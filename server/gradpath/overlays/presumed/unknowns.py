@@ -56,6 +56,7 @@ from gradpath.overlays.presumed.presumed_tensors import (
 )
 from gradpath.overlays.presumed.roles import is_option, role_of, role_of_name
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
+from gradpath.overlays.torch.module_methods import note_drawn
 from gradpath.overlays.torch.optim import OptimizerInstance
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue
 
@@ -261,7 +262,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int 
     key = _key_of_item(machine, unknown, index, ordinal)
     known = machine.unknowns.get(key) if key is not None and key[0] == _PARAMETER else None
     if known is not None and known.kind is Kind.PARAMETER and presumptions.is_parameter(machine, unknown, index):
-        frozen.drawn_again(machine)
+        note_drawn(machine)
         return known  # Whatever list or call it is an item of.
     made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
@@ -272,6 +273,8 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int 
             named = model_parts.model_of_item(unknown, index) or unknown
             made.kind, made.provenance = row.kind, row.provenance(conditions.name_of(named), unknown)
         weights.note_part(machine, unknown, made, index)
+    if made.kind is Kind.PARAMETER:
+        note_drawn(machine)
     unknown_stores.note_entry(unknown, index, made)
     return made
 

@@ -92,13 +92,16 @@ def note_binding(machine: Machine, value: Unknown, name: str) -> None:
 
     What is called a model is not what a model gives, where it is used as one or a library gives it: `model =
     core.read_model(path)`. What a network gives may have such a name all the same: `policy, value = net(state)`.
+    Nor is an attribute that the class calls: `self.net = net(dim=2)` makes what `self.net(x)` computes with.
     """
+    place = place_of(machine.node) if isinstance(machine.node, ast.Attribute) else ""
     if not value.role and _may_have_role(value):
-        value.role = _role_here(machine, place_of(machine.node) if isinstance(machine.node, ast.Attribute) else name)
+        value.role = _role_here(machine, place or name)
     callee = value.origin.of if isinstance(value.origin, Call) else None
     by_method = isinstance(callee, Unknown) and callee.owner is not None and callee.role != "model"
     made = value.role == "model" or by_method or isinstance(value.root, Library | Undefined)
-    if made and value.kind in OF_TENSORS and value.tensor is None and role_of_name(name) == "model":
+    is_model = (made and role_of_name(name) == "model") or is_called(machine, place)
+    if is_model and value.kind in OF_TENSORS and value.tensor is None:
         value.kind, value.provenance = Kind.ANYTHING, OPEN
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.endings import Raised
+from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.trace import Switched
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, NativeFunction, Object, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Object, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed.places import place_of
 from gradpath.source.nodes import nodes
@@ -96,7 +97,13 @@ class Guarded(Object):
 _OFF = frozenset({"inference_mode", "no_grad"})
 
 
-def is_called_without_gradients(cls: Class, name: str) -> bool:
+def is_entered_without_gradients(entered: Entered) -> bool:
+    """True if a method without a caller is one that its class calls only where gradients are off."""
+    receiver = entered.receiver
+    return isinstance(receiver, Instance) and _is_called_without(receiver.cls, entered.function.name)
+
+
+def _is_called_without(cls: Class, name: str) -> bool:
     """True if methods of a class call one of them, and by their text all do so where gradients are off."""
     called = False
     for each in cls.mro:

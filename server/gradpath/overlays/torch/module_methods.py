@@ -16,7 +16,12 @@ from gradpath.overlays.torch.nn import Method, ModuleInstance, as_part, note_att
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.overlays.torch.used_up import Drawn
 
-DRAWN = "unknown things that there were when parameters were drawn"
+DRAWN = "what had been met when parameters were drawn"
+
+
+def note_drawn(machine: Machine) -> None:
+    """Parameters are drawn, be they known already: from here on, one of them represents all of its model."""
+    machine.remembered[DRAWN] = (machine.unknown_count, machine.questions)
 
 
 def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
@@ -27,7 +32,7 @@ def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) 
         if role_of(part) == "model":
             unseen = machine.call(machine.attribute(part, "parameters"), Arguments())
             found.append(machine.library.unknown_item(machine, unseen, None) if isinstance(unseen, Unknown) else unseen)
-    machine.remembered[DRAWN] = machine.unknown_count
+    note_drawn(machine)
     return Drawn(machine, module, found, open=module.has_unknown_parts)
 
 

@@ -14,7 +14,7 @@ from gradpath.interpreter.iteration import Container, Iteration, gone_through, i
 from gradpath.interpreter.late import Counters, Late, advance, counters_of, forget
 from gradpath.interpreter.lengths import is_last
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.numbers import AtLeast, LateNumber
+from gradpath.interpreter.numbers import LateNumber
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.scope import Round
 from gradpath.interpreter.values import Instance, Value

@@ -273,7 +273,7 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int 
             named = model_parts.model_of_item(unknown, index) or unknown
             made.kind, made.provenance = row.kind, row.provenance(conditions.name_of(named), unknown)
         weights.note_part(machine, unknown, made, index)
-    if made.kind is Kind.PARAMETER:
+    if isinstance(made, Unknown) and made.kind is Kind.PARAMETER:
         note_drawn(machine)
     unknown_stores.note_entry(unknown, index, made)
     return made

@@ -86,19 +86,19 @@ class Way(Enum):
     SUM_AFTER_LOOP = _T.SUM_LOSSES, "Add the losses up, and call backward once after the loop on {lines}"
     SUM_TWO = _T.SUM_LOSSES, "Add the losses: `{text}`"
     SUM_UNUSED = _T.SUM_LOSSES, "Add {what} to the loss: `{text}`"
-    MOVE_INTO_LOOP = _T.MOVE, "Move {lines} into the loop"
-    MOVE_INTO = _T.MOVE, "Move {lines} into {what}"
-    MOVE_AFTER = _T.MOVE, "Move {lines} after line {near}"
-    MOVE_BEFORE = _T.MOVE, "Move {lines} before line {near}"
-    MOVE_AFTER_BACKWARD = _T.MOVE, "Move {lines} after the backward"
-    MOVE_AFTER_LAST_BACKWARD = _T.MOVE, "Move {lines} after the last backward"
+    MOVE_INTO_LOOP = _T.MOVE, "Move {lines} into the loop{stated}"
+    MOVE_INTO = _T.MOVE, "Move {lines} into {what}{stated}"
+    MOVE_AFTER = _T.MOVE, "Move {lines} after line {near}{stated}"
+    MOVE_BEFORE = _T.MOVE, "Move {lines} before line {near}{stated}"
+    MOVE_AFTER_BACKWARD = _T.MOVE, "Move {lines} after the backward{stated}"
+    MOVE_AFTER_LAST_BACKWARD = _T.MOVE, "Move {lines} after the last backward{stated}"
     MOVE_AFTER_BACKWARD_OF = (
         _T.MOVE,
         "Move {lines} after the last backward, which then gives gradients to {what} alone",
     )
-    MOVE_BEFORE_BACKWARD = _T.MOVE, "Move {lines} before the backward"
-    MOVE_BEFORE_STEP = _T.MOVE, "Move {lines} before the step"
-    MOVE_AFTER_STEP = _T.MOVE, "Move {lines} after the step"
+    MOVE_BEFORE_BACKWARD = _T.MOVE, "Move {lines} before the backward{stated}"
+    MOVE_BEFORE_STEP = _T.MOVE, "Move {lines} before the step{stated}"
+    MOVE_AFTER_STEP = _T.MOVE, "Move {lines} after the step{stated}"
     START_IN_LOOP = _T.MOVE, "Start {what} again in each iteration: move {lines} into the loop"
     MAKE_ONCE = _T.MOVE, "Make it once, in `__init__`: `{text}`"
     MOVE_TO_READER = _T.MOVE, "Compute {what} in `{text}`: move {lines} there"

@@ -320,7 +320,7 @@ def _at_cost(fix: Fix, found: set[Cost]) -> Fix:
 
 def _as_dear(fixes: list[Fix]) -> list[Fix]:
     """The fixes of one fault, where those that let two losses share a graph cost the same, however they do that."""
-    if not any(Cost.MIXED in fix.costs for fix in fixes):
+    if not any(Cost.MIXED in fix.costs and _sort(fix) in _SHARING for fix in fixes):
         return fixes
     return [_at_cost(fix, {*fix.costs, Cost.MIXED}) if _sort(fix) in _SHARING else fix for fix in fixes]
 

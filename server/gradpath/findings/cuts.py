@@ -345,13 +345,14 @@ def _counterpart(cause: Cause) -> str:
 class Switch:
     """A switch that turns gradients off: the expression, and its `with` or the name of the decorated function.
 
-    `lasting` is a bare `torch.set_grad_enabled(False)`.
+    `lasting` is a bare `torch.set_grad_enabled(False)`, `named` one that does nothing else.
     """
 
     site: Site
     block: ast.With | ast.AsyncWith | None = None
     decorated: str | None = None
     lasting: bool = False
+    named: bool = True
 
 
 def switch_of(trace: Trace, source: Source, cause: Cause) -> Switch | None:
@@ -363,7 +364,7 @@ def switch_of(trace: Trace, source: Source, cause: Cause) -> Switch | None:
         return around
     last: Switched | None = None
     for event in trace.events:
-        if isinstance(event, Switched):
+        if isinstance(event, Switched) and not event.block:
             last = event
         elif isinstance(event, CutOff) and event.tensor is cause.tensor:
             break
@@ -372,11 +373,13 @@ def switch_of(trace: Trace, source: Source, cause: Cause) -> Switch | None:
 
 def switch_around(trace: Trace, source: Source, site: Site) -> Switch | None:
     """The innermost `with` or decorator around a site, through its callers, that switches gradients off."""
+    off = {id(each.site.node) for each in trace.of(Switched) if each.block}
     for frame in site.frames():
         for block in withs_around(trace, frame.node):
             for item in block.items:
-                if _switches(source.text(frame, item.context_expr)):
-                    return Switch(replace(frame, node=item.context_expr), block)
+                if id(item.context_expr) in off:
+                    named = _switches(source.text(frame, item.context_expr))
+                    return Switch(replace(frame, node=item.context_expr), block, named=named)
         function = function_of(trace, frame.node)
         for decorator in function.decorator_list if function is not None else ():
             if function is not None and _switches(source.text(frame, decorator)):

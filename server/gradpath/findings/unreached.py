@@ -220,7 +220,7 @@ def _is_by_setting(trace: Trace, source: Source, severed: Severed) -> bool:
         switch = cuts.switch_of(trace, source, severed.cause)
         if switch is None and cuts.is_checkpoint(severed.cause):
             return False
-        if switch is None or _is_chosen(switch.site.node):
+        if switch is None or not switch.named or _is_chosen(switch.site.node):
             return True
         site = switch.site
     inside = ancestry(trace, site.node)

@@ -8,25 +8,18 @@ from gradpath.diagnostic import Advice, Diagnostic, Fix, Safety
 from gradpath.repairs import Transformation
 from gradpath.support.fast_dataclasses import replace
 
-NOT_ONE_EDIT = "(no single edit that was tried is enough)"
-"""What is said of a way out where each fix that was tried has failed."""
-
 
 def borne_out(diagnostic: Diagnostic, fixes: tuple[Fix, ...], holds: Callable[[Fix], bool]) -> Diagnostic:
     """The diagnostic with the `fixes` that have held, and the advice that they leave.
 
-    The help describes the preferred fix, or the first that has held. Where there was none to try it is the way out in
-    general; where those that were tried have failed, it says so. A "not a way out" line is dropped if its fix `holds`,
-    or is offered.
+    The help describes the preferred fix, or the first that has held; where none has, it is the way out in general. A
+    "not a way out" line is dropped if its fix `holds`, or is offered.
     """
     if not diagnostic.advice:
         return replace(diagnostic, fixes=fixes)
     general, *others = diagnostic.advice
     ordered = sorted((fix for fix in fixes if fix.edits), key=lambda fix: not fix.preferred)
-    told = [_told(fix, others) for fix in ordered]
-    if not told:
-        failed = any(each.fix is not None for each in others)
-        told = [f"{general.text} {NOT_ONE_EDIT}" if failed and general.text else general.text]
+    told = [_told(fix, others) for fix in ordered] or [general.text]
     help, *left = dict.fromkeys(filter(None, told)) or [""]
     left += [each.text for each in others if each.fix is None and _stands(each, fixes, holds)]
     return replace(diagnostic, fixes=fixes, help=help, alternatives=tuple(left))

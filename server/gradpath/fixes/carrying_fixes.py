@@ -140,7 +140,7 @@ def _added_up(case: Case) -> Iterator[Fix]:
     name = next(each for each in ("total_loss", "summed_loss", "loss_of_all") if each not in document.text)
     start = edits.insert_before(document, loop, f"{name} = 0")
     text = f"{name} = {name} + {edits.flat(document, loss)}"
-    end = edits.insert_below(document, loop, f"{name}.backward()")
+    end = edits.insert_after(document, loop, f"{name}.backward()")
     repair = Repair(Way.SUM_AFTER_LOOP, lines=(loop.lineno,))
     yield from Fix.of(repair, Safety.SAFE, start, edits.replace(document, statement, text), end, rewrite=True)
 

@@ -148,7 +148,9 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
     if switch is None:
         yield from _recorded(trace, source, cause, near)
         return
-    if not switch.lasting:
+    if not switch.named:
+        yield from _recorded(trace, source, cause, near)
+    elif not switch.lasting:
         yield from _recorded(trace, source, cause, near, switch)
     document = source.document(switch.site)
     text = source.short(switch.site)

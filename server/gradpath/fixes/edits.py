@@ -177,22 +177,11 @@ def insert_before(document: Document, statement: ast.stmt, *lines: str) -> Edit 
 
 
 def insert_after(document: Document, statement: ast.stmt, *lines: str) -> Edit | None:
-    """New lines of code below a simple statement that has its lines to itself."""
+    """New lines of code below a statement that has its lines to itself, in its indentation."""
     if not stands_alone(document, statement):
         return None
     place = document.range_of(statement)
     indent = document.line(place.start.line)[: place.start.column - 1]
-    end = Position(place.end.line, len(document.line(place.end.line)) + 1)
-    text = "".join(f"{newline(document)}{indent}{line}" for line in lines)
-    return Edit(document.path, Range(end, end), text)
-
-
-def insert_below(document: Document, statement: ast.stmt, *lines: str) -> Edit | None:
-    """New lines of code after a statement with blocks of its own, in the indentation of its first line."""
-    place = document.range_of(statement)
-    indent = document.line(place.start.line)[: place.start.column - 1]
-    if indent.strip():
-        return None
     end = Position(place.end.line, len(document.line(place.end.line)) + 1)
     text = "".join(f"{newline(document)}{indent}{line}" for line in lines)
     return Edit(document.path, Range(end, end), text)
@@ -211,12 +200,17 @@ def lines_to_move(document: Document, statement: ast.stmt) -> list[str] | None:
 
 
 def relocated(
-    document: Document, statements: Sequence[ast.stmt], insert: Callable[..., Edit | None]
+    document: Document, statements: Sequence[ast.stmt], insert: Callable[..., Edit | None], headers: Sequence[str] = ()
 ) -> tuple[Edit, ...] | None:
-    """Statements go from where they stand, and `insert` makes the edit that writes their lines elsewhere."""
+    """Statements go from where they stand, and `insert` makes the edit that writes their lines elsewhere.
+
+    There they are in the innermost of the blocks that `headers` begin.
+    """
     gone = [delete_statement(document, each) for each in statements]
-    texts = [lines_to_move(document, each) for each in statements]
-    new = None if None in texts else insert(*(line for text in texts for line in text or ()))
+    texts, unit = [lines_to_move(document, each) for each in statements], indent_unit(document)
+    lines = [unit * depth + header for depth, header in enumerate(headers)]
+    lines += [unit * len(headers) + line for text in texts for line in text or ()]
+    new = None if None in texts else insert(*lines)
     made = tuple(each for each in (*gone, new) if each is not None)
     return made if len(made) == len(gone) + 1 else None
 

@@ -33,6 +33,12 @@ class Change:
         found = self.moved((*place, 0))
         return None if found is None else found[:2]
 
+    def optimizer(self, number: int) -> int:
+        """The number after the fix of the optimizer that had one before: it is counted when it steps first."""
+        owned = set(map(self.moved, self.before.owned[number]))
+        same = [each for each, parameters in self.after.owned.items() if parameters == owned]
+        return same[0] if len(same) == 1 else number
+
 
 def costs(change: Change) -> set[Cost]:
     """The changes that a fix makes besides the intended ones."""
@@ -64,7 +70,8 @@ def is_kept(change: Change) -> bool:
     Gradients that are zero, since a value was compared with itself, need not be kept.
     """
     before, after = change.before, change.after
-    known = [(each.optimizer, change.moved(each.parameter), each.values) for each in before.lessons]
+    numbers = {each: change.optimizer(each) for each in before.owned}
+    known = [(numbers[each.optimizer], change.moved(each.parameter), each.values) for each in before.lessons]
     new = [(each.optimizer, each.parameter, each.values) for each in after.lessons]
     if before.failed is not None:
         if len(new) < len(known) or before.constant:
@@ -121,7 +128,7 @@ def _steps_on_others(change: Change) -> bool:
     run = {each.place for each in change.after.reached}
     for optimizer in change.before.owned:
         kept = set(map(change.moved_place, _backwards(change.before, optimizer))) - {None}
-        if kept and kept <= run and not kept & _backwards(change.after, optimizer):
+        if kept and kept <= run and not kept & _backwards(change.after, change.optimizer(optimizer)):
             return True
     return False
 

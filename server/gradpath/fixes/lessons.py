@@ -251,7 +251,7 @@ class _Age:
             case BackwardRan(executed=executed):
                 moved = moved_leaves(event) if event.call.accumulates else []
                 self._graded |= dict.fromkeys(key for leaf in moved for key in _keys(leaf))
-                found = (leaf for node in executed for leaf in self._outdated(node))
+                found = (leaf for node in _surely_run(event.call, executed) for leaf in self._outdated(node))
                 self._waiting |= {key: _place(event.site) for leaf in found for key in _keys(leaf)}
 
     def _write(self, tensor: Tensor) -> None:
@@ -264,6 +264,17 @@ class _Age:
         used = [edge.accumulates for edge in node.edges if edge.accumulates is not None]
         built = self._built.get(node, self._now)
         return [leaf for leaf in used if built < max(self._written.get(k, 0) for k in _keys(leaf))]
+
+
+def _surely_run(call: BackwardCall, executed: Sequence[Node]) -> list[Node]:
+    """The nodes that a backward executed by a way on which no node may as well not be there."""
+    sure = {id(node) for node in call.starts or nodes_of(call.roots)}
+    found: list[Node] = []
+    for node in executed:  # Each comes after all that lead to it.
+        if id(node) in sure and not node.is_open:
+            found.append(node)
+            sure.update(id(edge) for edge in node.edges)
+    return found
 
 
 def _keys(tensor: Tensor) -> tuple[int, int]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
-from gradpath.diagnostic import Edit
-from gradpath.findings.syntax import block_of
+from gradpath.diagnostic import Edit, Fix, Safety
+from gradpath.findings.report import Source
+from gradpath.findings.stories import lifted, same_activation
+from gradpath.findings.syntax import ancestry, block_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Trace
+from gradpath.interpreter.trace import Site, Trace
+from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.index import holds, names_in, stored_names
 
@@ -79,38 +82,76 @@ def first_line(body: list[ast.stmt]) -> ast.stmt:
     return body[0]
 
 
-def beside(trace: Trace, statement: ast.stmt, other: ast.stmt) -> ast.stmt:
-    """The statement of the block of `other` that a statement is in; itself where it is in none."""
-    return next((each for each in block_of(trace, other) if holds(each, statement)), statement)
+def moving(
+    trace: Trace,
+    source: Source,
+    site: Site,
+    other: Site,
+    way: Way,
+    safety: Safety = Safety.UNSAFE,
+    *,
+    before: bool = False,
+) -> Iterator[Fix]:
+    """The statement that leads to `site` moves after the one that leads to `other`, or `before` it, in one body."""
+    place = lifted(site, other)
+    if not same_activation(place, other):
+        return
+    statement, document = statement_of(trace, place.node), source.document(place)
+    to = statement_of(trace, other.node)
+    moved = moved_before(trace, document, statement, to) if before else moved_after(trace, document, [statement], to)
+    yield from Fix.of(repair_of(way, [statement], near=to.lineno), safety, moved, rewrite=True)
 
 
 def moved_after(
-    trace: Trace, document: Document, statements: Sequence[ast.stmt], last: ast.stmt
+    trace: Trace, document: Document, statements: Sequence[ast.stmt], last: ast.stmt, *headers: str
 ) -> tuple[Edit, ...] | None:
-    """Move statements of one block after `last`, which comes after them there, where names keep their meaning."""
-    between = _between(trace, statements[0], last)
-    if between is None or not all(any(each is one for one in between) for each in statements):
-        return None
-    others = [each for each in between if not any(each is one for one in statements)]
-    if any(_meddles(each, [other for other in others if other.lineno > each.lineno]) for each in statements):
-        return None
-    return edits.relocated(document, statements, partial(edits.insert_after, document, last))
+    """Move statements of one block after `last`, where names keep their meaning, into blocks that `headers` begin.
+
+    The tests of `if`s that they stand in, and `last` does not, come along.
+    """
+    return _moved(trace, document, statements, last, headers, after=True)
 
 
 def moved_before(trace: Trace, document: Document, statement: ast.stmt, first: ast.stmt) -> tuple[Edit, ...] | None:
-    """Move a statement before `first`, which comes before it in the same block, where names keep their meaning."""
-    between = _between(trace, first, statement)
-    if between is None or _meddles(statement, between[:-1]):
+    """Move a statement before `first` in the same way."""
+    return _moved(trace, document, [statement], first, (), after=False)
+
+
+def _moved(
+    trace: Trace,
+    document: Document,
+    statements: Sequence[ast.stmt],
+    to: ast.stmt,
+    headers: Sequence[str],
+    *,
+    after: bool,
+) -> tuple[Edit, ...] | None:
+    inner, tests = block_of(trace, statements[0]), list[ast.expr]()
+    block, here = inner, statements[0]
+    while not any(holds(each, to) for each in block):
+        around = [each for each in ancestry(trace, here)[:-1] if isinstance(each, ast.stmt)]
+        if not around or not isinstance(around[-1], ast.If) or here not in around[-1].body:
+            return None
+        here, alone = around[-1], len(around[-1].body) == len(statements) and not around[-1].orelse
+        if alone:
+            statements = [here]
+        else:
+            tests.append(here.test)
+        block = block_of(trace, here)
+    start, end = block.index(here), next(index for index, each in enumerate(block) if holds(each, to))
+    if (start >= end) if after else (start <= end):
         return None
-    return edits.relocated(document, [statement], partial(edits.insert_before, document, first))
-
-
-def _between(trace: Trace, first: ast.stmt, last: ast.stmt) -> list[ast.stmt] | None:
-    """The statements of a block from `first` to `last`, both included; None where they do not stand so in one."""
-    block = block_of(trace, first)
-    start = next((index for index, each in enumerate(block) if each is first), None)
-    end = next((index for index, each in enumerate(block) if each is last), None)
-    return None if start is None or end is None or end <= start else block[start : end + 1]
+    between = block[start + 1 : end + 1] if after else block[end:start]
+    first = statements[0].lineno
+    passed = [*between] if block is inner else [*inner, *between]
+    passed = [each for each in passed if each not in statements and (each.lineno > first) is after]
+    if any(_meddles(each, [one for one in passed if not after or one.lineno > each.lineno]) for each in statements):
+        return None
+    if any(names_in(test) & stored_names(each) for test in tests for each in passed):
+        return None
+    headers = [*(f"if {edits.flat(document, test)}:" for test in reversed(tests)), *headers]
+    insert = partial(edits.insert_after if after else edits.insert_before, document, block[end])
+    return edits.relocated(document, statements, insert, headers)
 
 
 def _meddles(statement: ast.stmt, others: Sequence[ast.stmt]) -> bool:
@@ -118,6 +159,13 @@ def _meddles(statement: ast.stmt, others: Sequence[ast.stmt]) -> bool:
     return any(
         names_in(statement) & stored_names(each) or stored_names(statement) & (names_in(each) | stored_names(each))
         for each in others
+    )
+
+
+def repair_of(way: Way, statements: Sequence[ast.stmt], *subjects: str, near: int | None = None) -> Repair:
+    """The repair that moves some statements, or runs them again; its title shows them where they are short."""
+    return Repair(
+        way, subjects, tuple(each.lineno for each in statements), "; ".join(map(ast.unparse, statements)), near
     )
 
 

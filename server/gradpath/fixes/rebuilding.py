@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import UNSEEN, Node, Tensor
@@ -13,7 +13,6 @@ from gradpath.findings.syntax import ancestry, block_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import first_line
 from gradpath.interpreter.trace import Site, Trace
-from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.index import holds, names_in, stored_names
 
@@ -97,7 +96,7 @@ def read_elsewhere(trace: Trace, statements: list[ast.stmt], inside: ast.AST) ->
 def written_again(
     trace: Trace, document: Document, statements: list[ast.stmt], after: ast.stmt, last: ast.stmt
 ) -> tuple[Edit, ast.stmt, list[ast.stmt]] | None:
-    """Copies of the statements that stand before `after`, put where the rest of them, or `last`, begins.
+    """Copies of the statements up to `after`, put where the rest of them, or `last`, begins.
 
     Where `last` is in a loop that begins after `after`, the copies go to the start of its body. None where a name has
     another meaning by then.
@@ -106,9 +105,10 @@ def written_again(
     places = [_place(block, each) for each in statements]
     middle, end = _place(block, after), _place(block, last)
     known = [place for place in places if place is not None]
-    if middle is None or end is None or len(known) < len(places) or middle in known or middle >= end:
+    within = middle in known and after is not statements[-1]
+    if middle is None or end is None or len(known) < len(places) or within or middle >= end:
         return None
-    before = sorted({place for place in known if place < middle})
+    before = sorted({place for place in known if place <= middle})
     copied = [block[place] for place in before]
     if not copied or not all(isinstance(each, ast.Assign) and _binds_names(each) for each in copied):
         return None
@@ -127,9 +127,3 @@ def written_again(
 
 def _place(block: list[ast.stmt], statement: ast.stmt) -> int | None:
     return next((i for i, each in enumerate(block) if holds(each, statement)), None)
-
-
-def run_again(way: Way, statements: Sequence[ast.stmt], near: int | None = None) -> Repair:
-    """The repair that has some statements run a second time; its title shows one that stands alone."""
-    text = ast.unparse(statements[0]) if len(statements) == 1 else ""
-    return Repair(way, lines=tuple(each.lineno for each in statements), text=text, near=near)

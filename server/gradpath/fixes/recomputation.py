@@ -11,8 +11,8 @@ from gradpath.findings.graphs import is_drawn, reach
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import Compound, Definition, ancestry, block_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import into_block, moved_after
-from gradpath.fixes.rebuilding import builders, run_again, written_again
+from gradpath.fixes.moving import into_block, moved_after, repair_of
+from gradpath.fixes.rebuilding import builders, written_again
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, holds, stored_names
@@ -69,10 +69,9 @@ def _moved_into(need: Need, built: Sequence[ast.stmt]) -> Iterator[Fix]:
         statements = list(dict.fromkeys(_beside(need.trace, each, outside) for each in outside))
         site = next(each for each in need.frames if holds(owner, each.node))
         moved = into_block(need.trace, need.source.document(site), statements, owner, owner.body)
-        lines = tuple(each.lineno for each in outside)
-        repair = Repair(Way.MOVE_INTO_LOOP, lines=lines)
+        repair = repair_of(Way.MOVE_INTO_LOOP, outside)
         if isinstance(owner, Definition):
-            repair = Repair(Way.MOVE_INTO, (owner.name,), lines)
+            repair = repair_of(Way.MOVE_INTO, outside, owner.name)
         counted = isinstance(owner, ast.For) and ast.unparse(owner.iter).startswith("range(")
         safety = Safety.UNSAFE if _draws(need, outside) and not counted else Safety.SAFE
         yield from Fix.of(repair, safety, moved, rewrite=True)
@@ -84,7 +83,7 @@ def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> 
         earlier = [each for each in built if each.lineno < spoilt.lineno]
         document = need.source.document(next(iter(need.spoilt)))
         moved = moved_after(need.trace, document, earlier, spoilt) if earlier else None
-        repair = Repair(Way.MOVE_AFTER, lines=tuple(each.lineno for each in earlier), near=spoilt.lineno)
+        repair = repair_of(Way.MOVE_AFTER, earlier, near=spoilt.lineno)
         safety = Safety.UNSAFE if _draws(need, earlier) else Safety.SAFE
         yield from Fix.of(repair, safety, moved, rewrite=True)
 
@@ -102,7 +101,7 @@ def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: boo
         again = written_again(need.trace, document, built, after, user)
         if again is not None:
             edit, target, copied = again
-            repair = run_again(Way.AGAIN_BEFORE, copied, target.lineno)
+            repair = repair_of(Way.AGAIN_BEFORE, copied, near=target.lineno)
             safety = Safety.SAFE if alone or not need.updated else Safety.UNSAFE
             safety = Safety.UNSAFE if _safety(need, built) is Safety.UNSAFE else safety
             yield Fix.by(repair, safety, (edit,), rewrite=True)
@@ -112,7 +111,7 @@ def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: boo
         texts = [edits.lines_to_move(document, each) for each in copied]
         new = edits.insert_after(document, place, *(line for text in texts for line in text or ()))
         if texts and all(texts) and isinstance(place, ast.Expr):
-            repair = run_again(Way.AGAIN_AFTER, copied, place.end_lineno)
+            repair = repair_of(Way.AGAIN_AFTER, copied, near=place.end_lineno)
             safety = Safety.SAFE if alone and not drawn else Safety.UNSAFE
             yield from Fix.of(repair, safety, new, rewrite=True)
 

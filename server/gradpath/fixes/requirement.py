@@ -13,8 +13,8 @@ from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import block_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import moved_before
-from gradpath.fixes.rebuilding import run_again, written_again
+from gradpath.fixes.moving import moved_before, repair_of
+from gradpath.fixes.rebuilding import written_again
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, Flagged, Kept, Site, Trace
 from gradpath.repairs import Repair, Way
@@ -37,8 +37,7 @@ def required_earlier(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
         shares = names_in(first) & names_in(statement)
         moved = moved_before(trace, source.document(site), statement, first) if shares else None
         if moved is not None:
-            repair = Repair(Way.MOVE_BEFORE, lines=(statement.lineno,), near=first.lineno)
-            yield Fix.by(repair, Safety.SAFE, moved, rewrite=True)
+            yield Fix.by(repair_of(Way.MOVE_BEFORE, [statement], near=first.lineno), Safety.SAFE, moved, rewrite=True)
             return
 
 
@@ -152,7 +151,7 @@ def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root
     again = written_again(trace, source.document(near), statements, changed, reader)
     if again is not None:
         edit, target, _ = again
-        repair = run_again(Way.AGAIN_RECORDED, statements, target.lineno)
+        repair = repair_of(Way.AGAIN_RECORDED, statements, near=target.lineno)
         drawn = any(is_drawn(each.operation) for each in upstream)
         yield Fix.by(repair, Safety.UNSAFE if drawn else Safety.SAFE, (edit,), rewrite=True)
 

@@ -118,8 +118,7 @@ def made_once(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
             known = stored_names(function) | arguments_of(function)
             text = f"{own}.{name} = {edits.flat(document, call)}"
             if names_in(call) & known <= {own} and not any(each.attr == name for each in inside(owner, ast.Attribute)):
-                last, insert = begin.body[-1], edits.insert_below
-                new = (insert if hasattr(last, "body") else edits.insert_after)(document, last, text)
+                new = edits.insert_after(document, begin.body[-1], text)
                 repair = Repair(Way.MAKE_ONCE, text=text)
                 yield from Fix.of(repair, Safety.UNSAFE, edits.replace(document, call, f"{own}.{name}"), new)
 

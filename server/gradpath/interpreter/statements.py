@@ -22,7 +22,7 @@ from gradpath.interpreter.iteration import Iteration, iterate
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.modules import Module
 from gradpath.interpreter.origins import Undefined
-from gradpath.interpreter.trace import Discarded
+from gradpath.interpreter.trace import Discarded, Switched
 from gradpath.interpreter.unbound import ANY_NAME
 from gradpath.interpreter.values import Arguments, Function, Object, Unknown, Value
 from gradpath.source.nodes import noted
@@ -344,10 +344,13 @@ def _with_items(machine: Machine, node: ast.With | ast.AsyncWith, index: int) ->
     item = node.items[index]
     if machine.frame.is_generator:
         yield from _suspend(machine, ast.copy_location(ast.Expr(item.context_expr), node))
+    recorded = machine.autograd.grad_enabled
     manager = settled(machine, item.context_expr)
     machine.node = item.context_expr
     enter, leave = classes.context(machine, manager)
     value = enter()
+    if recorded and not machine.autograd.grad_enabled:
+        machine.emit(Switched(False, machine.site(), block=True))
     if item.optional_vars is not None:
         assign(machine, item.optional_vars, value)
     try:

@@ -85,10 +85,11 @@ class Flagged:
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """Grad mode was set by a call (`torch.set_grad_enabled(...)`), not by a block."""
+    """Grad mode was set: by a call (`torch.set_grad_enabled(...)`), or switched off by what a `block` enters."""
 
     grad: bool
     site: Site
+    block: bool = False
 
 
 class _WithTensor:

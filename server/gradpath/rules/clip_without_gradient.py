@@ -9,10 +9,10 @@ from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_harmless, is_whole
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.stories import lifted, same_activation
-from gradpath.findings.syntax import call_of, function_of, statement_of
+from gradpath.findings.stories import same_activation
+from gradpath.findings.syntax import call_of, function_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import beside, moved_after, moved_before
+from gradpath.fixes.moving import moving
 from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Event, Lent, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.scaled_gradients import scaled_clips
@@ -254,17 +254,9 @@ def _is_scaled(trace: Trace) -> bool:
 def _fixes(
     trace: Trace, source: Source, clip: Clipped, anchor: BackwardRan | Stepped | None, early: bool
 ) -> Iterator[Fix]:
-    place = None if anchor is None else lifted(clip.site, anchor.site)
-    if anchor is None or place is None or not same_activation(place, anchor.site):
-        return
-    statement, other = statement_of(trace, place.node), statement_of(trace, anchor.site.node)
-    document = source.document(place)
-    statement = beside(trace, statement, other)
-    moved = (
-        moved_after(trace, document, [statement], other) if early else moved_before(trace, document, statement, other)
-    )
-    way = Way.MOVE_AFTER_BACKWARD if early else Way.MOVE_BEFORE_STEP
-    yield from Fix.of(Repair(way, lines=(statement.lineno,)), Safety.UNSAFE, moved, rewrite=True)
+    if anchor is not None:
+        way = Way.MOVE_AFTER_BACKWARD if early else Way.MOVE_BEFORE_STEP
+        yield from moving(trace, source, clip.site, anchor.site, way, before=not early)
 
 
 RULE = Rule(

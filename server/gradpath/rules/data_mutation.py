@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Creation, Node, Saved, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.stories import following, lifted, operation, same_activation, short_operation, with_time
+from gradpath.findings.stories import following, lifted, operation, short_operation, with_time
 from gradpath.findings.syntax import is_alone, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import beside, moved_after
+from gradpath.fixes.moving import moving
 from gradpath.fixes.out_of_place import augmented, has_counterpart, write_text
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Stepped, Trace, once
 from gradpath.repairs import Repair, Way
@@ -163,7 +163,9 @@ def _report(
     steps.append(Step(at, "changes it unseen"))
     steps.append(Step(ran.site, with_time(following(trace, ran.site, event.site), "computes with the changed value")))
     fixes = source.proposed(
-        _put_off(trace, source, event, ran) if hidden.is_parameter else _fixes(trace, source, event)
+        moving(trace, source, event.site, ran.site, Way.MOVE_AFTER_BACKWARD)
+        if hidden.is_parameter
+        else _fixes(trace, source, event)
     )
     help_line = "make a new tensor instead of writing into the saved one"
     if hidden.is_parameter:
@@ -176,18 +178,6 @@ def _report(
         help=help_line,
         fixes=fixes,
     )
-
-
-def _put_off(trace: Trace, source: Source, event: Mutated | Replaced, ran: BackwardRan) -> Iterator[Fix]:
-    """The update of a parameter moves after the backward that still needs the old value."""
-    place = lifted(event.site, ran.site)
-    statement, last = statement_of(trace, place.node), statement_of(trace, ran.site.node)
-    if not same_activation(place, ran.site):
-        return
-    statement = beside(trace, statement, last)
-    moved = moved_after(trace, source.document(place), [statement], last)
-    lines = statement.lineno, statement.end_lineno or statement.lineno
-    yield from Fix.of(Repair(Way.MOVE_AFTER_BACKWARD, lines=lines), Safety.UNSAFE, moved, rewrite=True)
 
 
 def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[Fix]:

@@ -16,6 +16,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, name_of
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import cut_fixes, edits, on_tensors, parts, requirement
+from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Built, Failed, Flagged, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds
@@ -160,10 +161,12 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
 def _fixes(trace: Trace, source: Source, cause: cuts.Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:
     """The fixes for the nearest cut, and for others upstream of it, each once."""
     thawed, (part, sure) = list(requirement.thawed_again(trace, source, failure, root)), requirement.put_in(root)
-    layer = requirement.thawed(trace, source, failure.site, part, failure.kept, sure=sure)
+    given = _is_given(trace, root)
+    part = None if given else part
+    layer = requirement.thawed(trace, source, failure.site, part, failure.kept, sure=sure or given)
     others = [each for each in cuts.other_causes(root, cause) if each.how not in ("no_grad", "inference_mode")]
     found = thawed or [
-        *(layer if cause.how == "frozen" and part is not None else ()),
+        *(layer if given or (cause.how == "frozen" and part is not None) else ()),
         *cut_fixes.undo(trace, source, cause, failure.site),
         *(on_tensors.on_tensors(trace, source, cause) if cause.how == "plain" else ()),
         *requirement.recomputed(trace, source, cause, failure, root),
@@ -172,6 +175,12 @@ def _fixes(trace: Trace, source: Source, cause: cuts.Cause, failure: Failed, roo
         found += cut_fixes.undo(trace, source, each, failure.site)
     first = {fix.edits: fix for fix in reversed(found)}
     yield from reversed(first.values())
+
+
+def _is_given(trace: Trace, root: Tensor) -> bool:
+    """True if an optimizer has a tensor that the loss was computed from, and that requires no gradient."""
+    given = {id(each) for event in trace.of(Given) for each in event.parameters if not each.is_parameter}
+    return any(id(each) in given and not each.requires_grad for each in root.lineage())
 
 
 def _forced(trace: Trace, source: Source, failure: Failed) -> Iterator[Advice]:

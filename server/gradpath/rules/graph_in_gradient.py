@@ -120,7 +120,7 @@ def _fixes(trace: Trace, source: Source, run: BackwardRan, call: ast.Call) -> It
     line = f"{owner}.zero_grad()"
     end = block[-1]
     if owner is not None and not isinstance(end, ast.Return | ast.Raise | ast.Break | ast.Continue):
-        cleared = edits.insert_below(document, end, line)
+        cleared = edits.insert_after(document, end, line)
     elif owner is not None and end is not statement:
         cleared = edits.insert_before(document, end, line)
     else:

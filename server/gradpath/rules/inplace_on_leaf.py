@@ -106,13 +106,9 @@ def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) 
     """The write under `torch.no_grad()` after the backward in its block, which still needs the old value."""
     block = block_of(trace, statement)
     last = next((each for each in reversed(block) if _goes_back(each)), None)
-    if last is None or last.lineno <= statement.lineno or moved_after(trace, document, [statement], last) is None:
-        return
-    gone, lines = edits.delete_statement(document, statement), edits.lines_to_move(document, statement)
-    unit = edits.indent_unit(document)
-    new = edits.insert_after(document, last, f"with {torch}.no_grad():", *(unit + line for line in lines or ()))
-    if lines:
-        yield from Fix.of(Repair(Way.UNRECORDED_AFTER, lines=(last.lineno,)), Safety.SAFE, gone, new, rewrite=True)
+    if last is not None:
+        moved = moved_after(trace, document, [statement], last, f"with {torch}.no_grad():")
+        yield from Fix.of(Repair(Way.UNRECORDED_AFTER, lines=(last.lineno,)), Safety.SAFE, moved, rewrite=True)
 
 
 def _goes_back(statement: ast.stmt) -> bool:

@@ -19,7 +19,7 @@ from gradpath.findings.trained import trained_after
 from gradpath.fixes import edits
 from gradpath.fixes.copying_fixes import saved_copies
 from gradpath.fixes.detachment import detachments
-from gradpath.fixes.moving import moved_after
+from gradpath.fixes.moving import moving
 from gradpath.fixes.recomputation import Need, one_by_one, recomputations
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.repairs import Repair, Transformation, Way
@@ -126,9 +126,8 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
         yield from recomputations(replace(_need(trace, source, found, starts), uses=uses))
         return
     yield from _handed_on_without_graph(trace, source, found)
-    update, last = statement_of(trace, found.site.node), statement_of(trace, near.node)
-    if same_activation(found.site, near) and isinstance(update, ast.Expr):
-        yield from _moved(trace, source, found, update, last)
+    if same_activation(found.site, near) and isinstance(statement_of(trace, found.site.node), ast.Expr):
+        yield from _moved(trace, source, found)
     yield from recomputations(_need(trace, source, found, starts))
 
 
@@ -175,21 +174,20 @@ def _is_old(trace: Trace, found: Overwriting) -> Callable[[Node], bool]:
     return lambda node: any(saved.storage in updated for saved in node.saved)
 
 
-def _moved(trace: Trace, source: Source, found: Overwriting, update: ast.stmt, last: ast.stmt) -> Iterator[Fix]:
+def _moved(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     """The update after the last backward, which may give its gradients to the parameters of its own optimizer alone."""
-    moved = moved_after(trace, source.document(found.site), [update], last)
-    if moved is None:
+    fix = next(moving(trace, source, found.site, found.failure.site, Way.MOVE_AFTER_LAST_BACKWARD, Safety.SAFE), None)
+    if fix is None:
         return
-    repair = Repair(Way.MOVE_AFTER_LAST_BACKWARD, lines=(update.lineno,))
-    yield Fix.by(repair, Safety.SAFE, moved, rewrite=True)
+    yield fix
     step, call = step_of(trace, found), call_of(trace, found.failure.site.node)
     own = trained_after(step, found.failure, trace) if step is not None else None
     if own is None or call is None or any(each.arg == "inputs" for each in call.keywords):
         return
     only = edits.add_keyword(source.document(found.failure.site), call, "inputs", own)
     what = own.removeprefix("list(").removesuffix(")") if own.startswith("list(") else own
-    repair = replace(repair, way=Way.MOVE_AFTER_BACKWARD_OF, subjects=(what,))
-    yield from Fix.of(repair, Safety.SAFE, *moved, only, rewrite=True)
+    repair = replace(fix.repairs[0], way=Way.MOVE_AFTER_BACKWARD_OF, subjects=(what,))
+    yield from Fix.of(repair, Safety.SAFE, *fix.edits, only, rewrite=True)
 
 
 def _dropped(trace: Trace, source: Source, found: Overwriting) -> tuple[Edit, ...]:

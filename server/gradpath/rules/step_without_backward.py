@@ -13,10 +13,10 @@ from gradpath.findings.learning import has_strangers
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import same_activation, target_of
-from gradpath.findings.syntax import function_of, statement_of
+from gradpath.findings.syntax import function_of
 from gradpath.findings.unreached import unreached
 from gradpath.fixes import optimizer_fixes
-from gradpath.fixes.moving import moved_after
+from gradpath.fixes.moving import moving
 from gradpath.fixes.term_fixes import added
 from gradpath.interpreter.ownership import Drained
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Flagged, GradientSet, Site, Stepped, Trace
@@ -236,9 +236,7 @@ def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> I
     if other is None or not same_activation(step.site, other):
         return
     yield from _added(trace, source, step, other)
-    statement, backward = statement_of(trace, step.site.node), statement_of(trace, other.node)
-    moved = moved_after(trace, source.document(step.site), [statement], backward)
-    yield from Fix.of(Repair(Way.MOVE_AFTER_BACKWARD, lines=(statement.lineno,)), Safety.UNSAFE, moved, rewrite=True)
+    yield from moving(trace, source, step.site, other, Way.MOVE_AFTER_BACKWARD)
 
 
 def _called(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:

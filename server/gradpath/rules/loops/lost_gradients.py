@@ -13,9 +13,9 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import block_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import moved_after, moved_before
+from gradpath.fixes.moving import moving, repair_of
 from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site, Stepped, Trace
-from gradpath.repairs import Repair, Way
+from gradpath.repairs import Way
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -120,15 +120,9 @@ def _lost_unseen(trace: Trace, step: Stepped) -> Lost | None:
 
 
 def _fixes(trace: Trace, source: Source, lost: Lost) -> Iterator[Fix]:
-    clear, backward = (statement_of(trace, event.site.node) for event in (lost.cleared, lost.backward))
-    document = source.document(lost.cleared.site)
-    together = same_activation(lost.cleared.site, lost.backward.site)
-    moved = moved_before(trace, document, clear, backward) if together else None
-    if moved is not None:
-        yield Fix.by(Repair(Way.MOVE_BEFORE_BACKWARD, lines=(clear.lineno,)), Safety.UNSAFE, moved, rewrite=True)
-        step = statement_of(trace, lost.step.site.node)
-        if any(each is step for each in block_of(trace, clear)):
-            return  # Else the step waits for more than one backward.
+    cleared, backward = lost.cleared.site, lost.backward.site
+    if same_activation(cleared, backward):
+        yield from moving(trace, source, cleared, backward, Way.MOVE_BEFORE_BACKWARD, before=True)
     yield from after_step(trace, source, lost.cleared.site, lost.step.site)
 
 
@@ -137,8 +131,7 @@ def after_step(trace: Trace, source: Source, cleared: Site, stepped: Site) -> It
     clear, step = (statement_of(trace, site.node) for site in (cleared, stepped))
     if not isinstance(clear, ast.Expr) or not isinstance(step, ast.Expr):
         return
-    document = source.document(cleared)
-    moved = moved_after(trace, document, [clear], step)
-    if moved is None and function_of(trace, clear) is function_of(trace, step) and len(block_of(trace, clear)) > 1:
+    document, moved = source.document(cleared), None
+    if function_of(trace, clear) is function_of(trace, step) and len(block_of(trace, clear)) > 1:
         moved = edits.relocated(document, [clear], partial(edits.insert_after, document, step))
-    yield from Fix.of(Repair(Way.MOVE_AFTER_STEP, lines=(clear.lineno,)), Safety.UNSAFE, moved, rewrite=True)
+    yield from Fix.of(repair_of(Way.MOVE_AFTER_STEP, [clear]), Safety.UNSAFE, moved, rewrite=True)

@@ -10,10 +10,11 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.gradient_flow import Effect, Entry, looks_at_gradients
 from gradpath.findings.report import Report, Source, Step
-from gradpath.findings.syntax import LOOPS, Definition, ancestry, call_of, function_of, statement_of, tests_of
+from gradpath.findings.syntax import LOOPS, Definition, ancestry, block_of, call_of, function_of, statement_of, tests_of
 from gradpath.fixes import edits
+from gradpath.fixes.moving import repair_of
 from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Lent, Site, Stepped, Trace, iterations_between
-from gradpath.repairs import Repair, Way
+from gradpath.repairs import Way
 from gradpath.rules.loops.lost_gradients import after_step
 from gradpath.source.index import holds, inside, variables
 from gradpath.support.fast_dataclasses import dataclass
@@ -51,15 +52,30 @@ class LostShare:
         return "clears it when the next micro-batch begins" if apart else "clears it, whether the step was due or not"
 
     def _fixes(self, trace: Trace, source: Source) -> Iterator[Fix]:
+        """Clear less often; step more often where the loss is no share of a larger one."""
+        later = list(self._stepping_each_time(trace, source))
+        yield from () if any(_divisors(trace, self.backward)) else later
+        yield from self._clearing_before_loop(trace, source)
+        yield from later
+        yield from after_step(trace, source, self.cleared.site, self.step.site)
+
+    def _clearing_before_loop(self, trace: Trace, source: Source) -> Iterator[Fix]:
+        """`zero_grad()` before the loop of the micro-batches, which the step comes after."""
+        clear, document = statement_of(trace, self.cleared.site.node), source.document(self.cleared.site)
+        loop = next((each for each in reversed(ancestry(trace, clear)) if isinstance(each, LOOPS)), None)
+        if loop is None or holds(loop, self.step.site.node) or len(block_of(trace, clear)) == 1:
+            return
+        moved = edits.relocated(document, [clear], partial(edits.insert_before, document, loop))
+        yield from Fix.of(repair_of(Way.MOVE_BEFORE, [clear], near=loop.lineno), Safety.UNSAFE, moved, rewrite=True)
+
+    def _stepping_each_time(self, trace: Trace, source: Source) -> Iterator[Fix]:
         step, backward = (statement_of(trace, each.site.node) for each in (self.step, self.backward))
         apart = iterations_between(self.backward.site.loops, self.cleared.site.loops) is not None
         here = apart and function_of(trace, self.step.site.node) is function_of(trace, self.backward.site.node)
         if here and isinstance(step, ast.Expr) and not tests_of(trace, self.step.site):
             document = source.document(self.step.site)
             moved = edits.relocated(document, [step], partial(edits.insert_after, document, backward))
-            repair = Repair(Way.MOVE_AFTER_BACKWARD, lines=(step.lineno,))
-            yield from Fix.of(repair, Safety.UNSAFE, moved, rewrite=True)
-        yield from after_step(trace, source, self.cleared.site, self.step.site)
+            yield from Fix.of(repair_of(Way.MOVE_AFTER_BACKWARD, [step]), Safety.UNSAFE, moved, rewrite=True)
 
 
 def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare | None:

@@ -379,8 +379,9 @@ def _stepping(trace: Trace, source: Source, found: NeverStepped) -> Iterator[Fix
                 repair = Repair(Way.CALL_IT, text=f"{source.short(found.backward.site, named)}()")
                 yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), "()"),))
                 return
-    near = next((frame for frame in found.last.frames() if same_activation(frame, found.cleared.site)), None)
-    if near is None or function_of(trace, near.node) is not function_of(trace, found.cleared.site.node):
+    body = function_of(trace, found.cleared.site.node)
+    near = next((frame for frame in found.last.frames() if function_of(trace, frame.node) is body), None)
+    if near is None:
         return
     statement = statement_of(trace, near.node)
     scaler = _scaler(found.backward)

@@ -145,13 +145,10 @@ def _is_named(function: ast.expr, name: str) -> bool:
 
 def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
     switch = switch_of(trace, source, cause)
-    if switch is None:
-        yield from _recorded(trace, source, cause, near)
-        return
-    if not switch.named:
-        yield from _recorded(trace, source, cause, near)
-    elif not switch.lasting:
+    if switch is None or not switch.lasting:
         yield from _recorded(trace, source, cause, near, switch)
+    if switch is None:
+        return
     document = source.document(switch.site)
     text = source.short(switch.site)
     line = switch.site.line
@@ -169,19 +166,23 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
 def _recorded(trace: Trace, source: Source, cause: Cause, near: Site, switch: Switch | None = None) -> Iterator[Fix]:
     """`with torch.enable_grad():` around the last statement that computes without a graph.
 
-    Under a `switch` that is the call that computes the loss and goes back from it.
+    Under a `switch` that is the call that computes the loss and goes back from it, or, if other code chooses what the
+    `with` enters, the statement in it.
     """
-    frames: tuple[Site, ...] = () if cause.site is None else tuple(cause.site.frames())
-    place = lifted(cause.site, near) if cause.site is not None else near
+    if cause.site is None or is_checkpoint(cause):
+        return
+    place = lifted(cause.site, near)
     if switch is not None:
         theirs = {id(frame.node) for frame in near.frames()}
-        inside = (each for each in frames if each.caller is switch.site.caller and id(each.node) in theirs)
-        place = next((each for each in inside if each.node is not near.node), near)
+        inside = (each for each in cause.site.frames() if each.caller is switch.site.caller)
+        place = next((each for each in inside if not switch.named or id(each.node) in theirs), near)
     statement, document = statement_of(trace, place.node), source.document(place)
     torch = edits.torch_in(document)
-    if place.node is near.node or torch is None or is_checkpoint(cause):
-        return
-    if isinstance(statement, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign)):
+    if (
+        place.node is not near.node
+        and torch is not None
+        and isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign)
+    ):
         edit = edits.wrap(document, statement, f"with {torch}.enable_grad():")
         yield from Fix.of(Repair(Way.RECORD, lines=(place.line,)), Safety.SAFE, edit)
 

@@ -6,18 +6,20 @@ import ast
 import re
 from collections.abc import Iterator
 
-from gradpath.autograd.aliases import memory_of
+from gradpath.autograd.aliases import memory_of, whole_of
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
+from gradpath.findings.averages import Mixture, computed_at, mixtures, values_of
+from gradpath.findings.learning import learners
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import statement_of, tests_of
 from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Loaded, Named, Taken
-from gradpath.interpreter.trace import Bound, Built, CutOff, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import Built, CutOff, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.best_states import BestState, best_states
-from gradpath.source.index import holds, inside
+from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -45,8 +47,11 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         yield _of_value(source, found)
     for difference, used in _differences(trace):
         yield _of_difference(source, difference, used)
-    for written, names in _by_two_names(trace):
-        yield _of_itself(source, written, *names)
+    for mixture in {each.site.node: each for each in mixtures(trace) if not each.others}.values():
+        if len(mixture.names) > 1:
+            yield _of_itself(source, mixture)
+    for mixture, step in _led(trace):
+        yield _of_led(source, mixture, step)
 
 
 def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
@@ -183,7 +188,7 @@ def _differences(trace: Trace) -> Iterator[tuple[Tensor, Site]]:
         if not isinstance(event, (Built, Mutated)):
             continue
         given = event.operands if isinstance(event, Built) else event.sources
-        for each in (one for source in given for one in _here(source, event.site)):
+        for each in (one for source in given for one in computed_at(source, event.site)):
             sides = [memory_of(maker) for maker in each.maker]
             zero = len(sides) == 2 and sides[0] is sides[1] and sides[0].is_parameter and sides[0].operation != UNSEEN
             if zero and each.node is None and short_operation(each.operation) == "sub" and id(sides[0]) not in moved:
@@ -191,56 +196,32 @@ def _differences(trace: Trace) -> Iterator[tuple[Tensor, Site]]:
     yield from found.values()
 
 
-def _by_two_names(trace: Trace) -> Iterator[tuple[Mutated, tuple[str, str]]]:
-    """Writes of nothing but what a parameter holds into it, by two variables that are both this parameter.
+def _led(trace: Trace) -> Iterator[tuple[Mixture, Stepped]]:
+    """Mixtures by which a network that a step trains comes closer to one that nothing changes: it was to follow.
 
-    `for t, p in zip(target.parameters(), net.parameters())`, where the target is the network itself.
+    A loss of the trained one was computed with the other, which is no mere anchor of the weights.
     """
-    bound: dict[str, Bound] = {}
+    known, changed = learners(trace), _changed(trace)
     seen: set[ast.AST] = set()
-    for event in trace.events:
-        if isinstance(event, Bound):
-            bound[event.name] = event
-        elif (
-            isinstance(event, Mutated)
-            and event.site.node not in seen
-            and event.sources
-            and memory_of(event.tensor).is_parameter
-        ):
-            own = memory_of(event.tensor)
-            names = {each.id: bound.get(each.id) for each in inside(event.site.node, ast.Name)}
-            own_names = [name for name, at in names.items() if at is not None and _is_bound_to(at, own, event.site)]
-            mixed = {memory_of(each) for source in event.sources for each in values_of(source, event.site)}
-            if own.is_parameter and len(own_names) > 1 and [each for each in mixed if each.is_parameter] == [own]:
-                seen.add(event.site.node)
-                yield event, (own_names[0], own_names[1])
+    for mixture in mixtures(trace):
+        if len(mixture.others) != 1 or mixture.site.node in seen:
+            continue
+        own, other = whole_of(mixture.own), whole_of(mixture.others[0])
+        learner = known.get(id(own))
+        if learner is None or not learner.used or id(other) in known or id(other) in changed or other is own:
+            continue
+        around = {number for number, _ in mixture.site.loops}
+        if any(number not in around for number, _ in learner.used[0].site.loops):
+            continue  # What has been trained is averaged in the end.
+        if any(each is other for ran in learner.given for root in ran.call.roots for each in root.ancestors()):
+            seen.add(mixture.site.node)
+            yield mixture, learner.used[0]
 
 
-def _is_bound_to(bound: Bound, parameter: Tensor, site: Site) -> bool:
-    return bound.tensor is parameter and bound.site.caller is site.caller and bound.site.loops == site.loops
-
-
-def values_of(tensor: Tensor, site: Site) -> Iterator[Tensor]:
-    """The tensors whose values a tensor is computed from at a place, back to aliases and to what was there before."""
-    return (each for each in _here(tensor, site) if _is_value(each, site))
-
-
-def _here(tensor: Tensor, site: Site) -> Iterator[Tensor]:
-    """A tensor, and all that it is computed from at a place, back to such values."""
-    todo, seen = [tensor], {id(tensor)}
-    while todo:
-        each = todo.pop()
-        yield each
-        fresh = [] if _is_value(each, site) else [maker for maker in each.maker if id(maker) not in seen]
-        seen.update(map(id, fresh))
-        todo += fresh
-
-
-def _is_value(tensor: Tensor, site: Site) -> bool:
-    """True if a tensor is a parameter or an alias, or was there before a place was come to."""
-    origin = tensor.origin
-    here = origin.loops == site.loops and origin.caller is site.caller
-    return tensor.is_parameter or memory_of(tensor) is not tensor or not tensor.maker or not here
+def _changed(trace: Trace) -> set[int]:
+    """The parameters that a path writes, and those of unseen models of which it writes some."""
+    written = [event.tensor for event in trace.of(Mutated)] + [event.tensor for event in trace.of(Replaced)]
+    return {id(whole_of(memory_of(tensor))) for tensor in written}
 
 
 def _aged(
@@ -302,15 +283,30 @@ def _of_difference(source: Source, difference: Tensor, used: Site) -> Report:
     )
 
 
-def _of_itself(source: Source, written: Mutated, one: str, other: str) -> Report:
+def _of_itself(source: Source, mixture: Mixture) -> Report:
     """The report of a network that is mixed with itself, where it is handed over twice, or gone through twice."""
-    caller = written.site.caller
-    at = written.site if caller is None or not isinstance(caller.node, ast.Call) else caller
+    caller = mixture.site.caller
+    at = mixture.site if caller is None or not isinstance(caller.node, ast.Call) else caller
+    one, other = mixture.names[:2]
     return Report(
         at,
         f"`{source.short(at, limit=40)}` mixes a network with itself",
-        (Step(written.site, f"`{one}` and `{other}` are one parameter: it stays as it is"),),
+        (Step(mixture.site, f"`{one}` and `{other}` are one parameter: it stays as it is"),),
         help="go through the parameters of the network that is to follow, and of the one that it follows",
+    )
+
+
+def _of_led(source: Source, mixture: Mixture, step: Stepped) -> Report:
+    """The report of an average that is written into the network which was to be averaged."""
+    at = lifted(mixture.site, step.site)
+    return Report(
+        at,
+        f"`{source.short(at, limit=40)}` writes into the network that is trained: the other one never changes",
+        (
+            Step(step.site, "trains a network"),
+            Step(mixture.site, "mixes the other one into it, which stays as it was at the start"),
+        ),
+        help="write the average into the network that is to follow: exchange the two",
     )
 
 

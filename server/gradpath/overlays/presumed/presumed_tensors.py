@@ -16,6 +16,7 @@ from gradpath.interpreter.values import Object, Unknown, Value
 from gradpath.overlays.presumed import branches, conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.dependence import hearsay
 from gradpath.overlays.presumed.roles import names_batches, role_of
+from gradpath.overlays.torch.module_methods import note_drawn
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 
 
@@ -66,6 +67,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
         case Kind.PARAMETER:
             made = weights.parameter(machine, model_parts.models_of_parameter(unknown))
             made.provenance = unknown.provenance
+            _freeze_with_model(machine, unknown, made)
             return made
         case Kind.CUT:
             made = machine.autograd.tensor(dtype=None)
@@ -90,6 +92,22 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             if made.node is not None:
                 weights.attach(machine, unknown, made.node)
             return made
+
+
+def drawn_again(machine: Machine, parameter: Unknown) -> Unknown:
+    """A parameter of a model that is known already is drawn: it represents all again, as they are now."""
+    note_drawn(machine)
+    if isinstance(parameter.tensor, TensorValue):
+        _freeze_with_model(machine, parameter, parameter.tensor.tensor)
+    return parameter
+
+
+def _freeze_with_model(machine: Machine, parameter: Unknown, tensor: Tensor) -> None:
+    """Let a parameter be frozen if its model is, of which some others may be left as they were."""
+    if any(frozen.is_frozen(machine, model) for model in model_parts.models_of_parameter(parameter)):
+        tensor.flag, tensor.provenance = False, OPEN
+    elif tensor.is_open:
+        tensor.flag, tensor.provenance = True, parameter.provenance
 
 
 BATCHED = "several samples of a data set that is seen"

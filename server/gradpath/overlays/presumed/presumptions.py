@@ -201,8 +201,7 @@ def _is_entry_of_data(asked: Asked) -> bool:
 
 
 def _is_parameter(asked: Asked) -> bool:
-    model = model_parts.model_of_item(asked.unknown, asked.key)
-    return model is not None and not frozen.is_frozen(asked.machine, model)
+    return model_parts.model_of_item(asked.unknown, asked.key) is not None
 
 
 def _is_weight(asked: Asked) -> bool:
@@ -253,6 +252,14 @@ CALLS: tuple[Row, ...] = (
         "presumptions/kinds.md#a-wholly-frozen-model",
     ),
     Row(
+        "model while gradients are off",
+        lambda asked: asked.role == "model" and not asked.grad_enabled,
+        Kind.CUT,
+        conditions.GRADIENTS_OFF,
+        "few models switch gradients on themselves",
+        "presumptions/kinds.md#a-model-while-gradients-are-off",
+    ),
+    Row(
         "frozen model",
         _is_frozen,
         Kind.ANYTHING,
@@ -262,19 +269,11 @@ CALLS: tuple[Row, ...] = (
     ),
     Row(
         "model",
-        lambda asked: asked.role == "model" and asked.grad_enabled,
+        lambda asked: asked.role == "model",
         Kind.LIVE,
         conditions.RESULT,
         "that is what networks are for",
         "presumptions/kinds.md#a-model",
-    ),
-    Row(
-        "model while gradients are off",
-        lambda asked: asked.role == "model",
-        Kind.CUT,
-        conditions.GRADIENTS_OFF,
-        "few models switch gradients on themselves",
-        "presumptions/kinds.md#a-model-while-gradients-are-off",
     ),
     Row(
         "method of a model while gradients are off",
@@ -404,11 +403,6 @@ def of_call(machine: Machine, callee: Unknown, arguments: Arguments) -> Row | No
 def of_item(machine: Machine, unknown: Unknown, index: Value) -> Row | None:
     """The row for an item."""
     return _first(ITEMS, Asked(machine, unknown, Arguments(), index))
-
-
-def is_parameter(machine: Machine, unknown: Unknown, index: Value) -> bool:
-    """True if an item is a parameter of a model that is not frozen by now."""
-    return _is_parameter(Asked(machine, unknown, Arguments(), index))
 
 
 def of_attribute(machine: Machine, unknown: Unknown, name: str) -> Row | None:

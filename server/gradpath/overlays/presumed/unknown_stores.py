@@ -32,7 +32,7 @@ def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -
     elif model_parts.is_of_model(unknown):
         frozen.part_set(machine, unknown, value)
     is_tensor = isinstance(unknown.tensor, TensorValue) or unknown.kind is not Kind.ANYTHING or is_computed(unknown)
-    if name == "requires_grad" and is_tensor:
+    if (name == "requires_grad" and is_tensor) or (name == "data" and unknown.kind is Kind.PARAMETER):
         presume_tensor(machine, unknown).set_attribute(machine, name, value)
         return
     if name == "requires_grad" and value is True and not unknown.is_object and role_of(unknown) != "model":

@@ -48,6 +48,7 @@ from gradpath.overlays.presumed.callbacks import hand_over
 from gradpath.overlays.presumed.clearing import ASKING, OVERWRITING, dotted_name, is_gradient, only_computes
 from gradpath.overlays.presumed.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed.presumed_tensors import (
+    drawn_again,
     is_loss,
     is_made_leaf,
     is_method_of_tensors,
@@ -261,9 +262,8 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int 
     index = unseen_mappings.name_of_entry(machine, unknown, index)
     key = _key_of_item(machine, unknown, index, ordinal)
     known = machine.unknowns.get(key) if key is not None and key[0] == _PARAMETER else None
-    if known is not None and known.kind is Kind.PARAMETER and presumptions.is_parameter(machine, unknown, index):
-        note_drawn(machine)
-        return known  # Whatever list or call it is an item of.
+    if known is not None and known.kind is Kind.PARAMETER:
+        return drawn_again(machine, known)  # Whatever list or call it is an item of.
     made = machine.unknown_from(Item(unknown, index), key)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
         row = presumptions.of_item(machine, unknown, index)

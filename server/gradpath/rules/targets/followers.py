@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradpath.autograd.aliases import memory_of, whole_of
+from gradpath.autograd.aliases import whole_of
 from gradpath.autograd.tensor import Tensor
+from gradpath.findings.averages import mixtures
 from gradpath.findings.graphs import reached_leaves, takes
 from gradpath.findings.learning import learners
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
-from gradpath.interpreter.trace import BackwardRan, Built, Event, Mutated, Replaced, Site, Trace
-from gradpath.rules.aliased_copy import values_of
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.rules.targets.operands import detached_result
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -44,7 +44,10 @@ class Follower:
 
 def followers(trace: Trace) -> Iterator[Follower]:
     """The parameters that are mixed from those of another network and stepped by a loss of both."""
-    mixed = {(id(own), id(other)): (own, other, site) for own, other, site in _mixed(trace)}
+    found = (
+        (whole_of(each.own), whole_of(each.others[0]), each.site) for each in mixtures(trace) if len(each.others) == 1
+    )
+    mixed = {(id(own), id(other)): (own, other, site) for own, other, site in found}
     known = learners(trace)
     for own, other, site in mixed.values():
         learner = known.get(id(own))
@@ -56,38 +59,6 @@ def followers(trace: Trace) -> Iterator[Follower]:
                 if used is not None:
                     yield Follower(used, site, ran)
                 break
-
-
-def _mixed(trace: Trace) -> Iterator[tuple[Tensor, Tensor, Site]]:
-    """The parameters that are written with a mixture of themselves and others, and what is mixed in."""
-    scaled: set[int] = set()
-    for event in trace.events:
-        if not isinstance(event, (Mutated, Replaced)):
-            continue
-        own = memory_of(event.tensor)
-        if not own.is_parameter:
-            continue
-        values = [memory_of(each) for source in _sources(event) for each in values_of(source, event.site)]
-        others = {id(each): each for each in values if each is not own}
-        is_mixture = isinstance(event, Mutated) and event.write.operation.endswith(("lerp_", "add_"))
-        if isinstance(event, Mutated) and not values and event.write.operation.endswith("mul_"):
-            scaled.add(id(own))
-        of_itself = any(each is own for each in values) or id(own) in scaled or _lerps(event)
-        if len(others) == 1 and of_itself and (is_mixture or len(values) > len(others)):
-            (other,) = others.values()
-            if other.is_parameter:
-                yield whole_of(own), whole_of(other), event.site
-
-
-def _lerps(event: Event) -> bool:
-    """True if a write moves a tensor a part of the way to another one."""
-    return isinstance(event, Mutated) and event.write.operation.endswith("lerp_")
-
-
-def _sources(event: Mutated | Replaced) -> tuple[Tensor, ...]:
-    if isinstance(event, Mutated):
-        return event.sources
-    return () if event.source is None else (event.source,)
 
 
 def _use(trace: Trace, ran: BackwardRan, parameter: Tensor) -> Site | None:

@@ -14,13 +14,13 @@ from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import call_of
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Stepped, Trace
-from gradpath.rules.ownership.lacking import Lacking, Words, strangers
+from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers, written
 
 
 def given_twice(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """What gets gradients and has no optimizer, where one has all parameters of what another one trains."""
     for pair in doubled(trace):
-        strange = tuple(strangers(trace, held))
+        strange = tuple(reached_strangers(trace, held | written(trace)))  # A discriminator is frozen now and then.
         if strange:
             wrong = _meant_for(trace, pair, set(map(id, strange)))
             other = next(each for each in pair if each is not wrong)

@@ -73,16 +73,22 @@ def _is_beside(parameter: Tensor, tensor: Tensor) -> bool:
 
 @once
 def touched(trace: Trace) -> frozenset[int]:
-    """The tensors whose values or flags the program has set, by identity: through `.data` and `.detach()`, too."""
+    """The tensors whose values or flags the program has set, by identity."""
+    return written(trace) | {id(event.tensor) for event in trace.of(Flagged)}
+
+
+@once
+def written(trace: Trace) -> frozenset[int]:
+    """The tensors whose values the program has set, by identity: through `.data` and `.detach()`, too."""
     found: set[int] = set()
-    for event in trace.among(Flagged, Mutated, Replaced):
+    for event in trace.among(Mutated, Replaced):
         match event:
             case Mutated(tensor=tensor, write=write):
                 if not write.operation.startswith(_INITIALISING):
                     found.add(id(tensor))
                     if tensor.cut is not None and tensor.cut.source is not None:
                         found.add(id(tensor.cut.source))
-            case Flagged(tensor=tensor) | Replaced(tensor=tensor):
+            case Replaced(tensor=tensor):
                 found.add(id(tensor))
     return frozenset(found)
 

@@ -44,15 +44,20 @@ def leaves_gradients(trace: Trace) -> bool:
 
 
 def _leaves_others(trace: Trace) -> bool:
-    """True if a backward has left gradients in what was stepped before it, or in what steps after what it was for."""
-    stepped, left, passed = set[int](), set[int](), set[int]()
+    """True if a backward has left gradients in what was stepped before it, or in what steps after what it was for.
+
+    Or in what an optimizer has cleared for it that never steps, while another one does.
+    """
+    stepped, left, passed, cleared = set[int](), set[int](), set[int](), set[int]()
     for event in trace.among(BackwardRan, Cleared, Stepped):
         match event:
             case BackwardRan():
                 left |= {id(leaf) for leaf in _leaves(event)}
             case Cleared():
-                left -= {id(tensor) for tensor in event.tensors}
+                own = {id(tensor) for tensor in event.tensors}
+                left -= own
                 passed &= left
+                cleared |= own if event.steps else set()
             case Stepped():
                 updated = {id(tensor) for tensor in event.updated}
                 if not passed.isdisjoint(updated):
@@ -60,7 +65,7 @@ def _leaves_others(trace: Trace) -> bool:
                 stepped |= updated
                 left -= updated
                 passed |= left
-    return not left.isdisjoint(stepped)
+    return not left.isdisjoint(stepped | cleared if stepped else stepped)
 
 
 def leaves_frozen(trace: Trace) -> bool:

@@ -6,11 +6,11 @@ what is added and subtracted again counts in neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from enum import Enum
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.graphs import is_sum, moves_any, nodes_of
+from gradpath.findings.graphs import is_sum, moves_any, nodes_of, reach
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import name_of, short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
@@ -53,6 +53,7 @@ class Fault(Enum):
         "detach what is to count in the value alone: `x - q.detach()`, or `x + (q - x).detach()` to lend a gradient",
     )
     SWAPPED = _Words("no gradient", "has the gradient of the part that is constant", _RIGHT_WAY)
+    CHOSEN = _Words("no gradient", "hands its gradient to what was looked up by it alone", _RIGHT_WAY)
     REVERSED = _Words("its gradient with the wrong sign", "what is subtracted counts in the gradient alone", _RIGHT_WAY)
 
 
@@ -133,14 +134,28 @@ def _missed(parts: _Parts, dead: Set[Tensor]) -> tuple[Tensor, Fault] | None:
         if any(key in parts.gradient for key in moving):
             return parts.of[moving[0]], Fault.CANCELLED
         return (parts.of[moving[0]], Fault.SWAPPED) if 0 in parts.value.values() else None
+    chosen = _chosen_by(parts, moving, taught)
+    if chosen is not None:
+        return chosen, Fault.CHOSEN
     first = parts.of[taught[0]]
     lends = len(moving) == 1 and parts.value[taught[0]] == 0 and parts.gradient[taught[0]] < 0
     return (first, Fault.REVERSED) if lends and any(_is_made_of(each, first) for each in rest) else None
 
 
+def _chosen_by(parts: _Parts, moving: Sequence[int], taught: Sequence[int]) -> Tensor | None:
+    """The value of a sum that has the gradient of what was looked up by that value alone, such as the nearest code."""
+    if len(parts.of) != 2 or len(moving) != 2 or len(taught) != 1:
+        return None
+    found = parts.of[taught[0]]
+    (value,) = (parts.of[key] for key in moving if key not in taught)
+    lends = parts.value[id(found)] == 0 and parts.value[id(value)] != 0
+    apart = lends and value.node is not None and value.node not in reach([found])
+    return value if apart and _is_made_of(found, value) else None
+
+
 def estimate_with(trace: Trace, value: Tensor, ran: BackwardRan) -> Estimate | None:
     """The sum of one backward in which a value, or what was computed from it, takes the place of the gradient."""
-    found = (each for each in estimates(trace, ran) if each.fault is Fault.SWAPPED)
+    found = (each for each in estimates(trace, ran) if each.fault in (Fault.SWAPPED, Fault.CHOSEN))
     return next((each for each in found if any(part is value or _is_made_of(part, value) for part in each.rest)), None)
 
 

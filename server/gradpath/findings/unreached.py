@@ -224,7 +224,7 @@ def _is_by_setting(trace: Trace, source: Source, severed: Severed) -> bool:
             return True
         site = switch.site
     inside = ancestry(trace, site.node)
-    return any(isinstance(each, ast.If) and not _is_main(each.test) for each in _of_function(inside))
+    return any(isinstance(each, ast.If) and not _is_run(each, inside) for each in _of_function(inside))
 
 
 def _is_chosen(switch: ast.AST) -> bool:
@@ -241,8 +241,16 @@ def _of_function(around: Sequence[ast.AST]) -> Iterator[ast.AST]:
         yield each
 
 
-def _is_main(test: ast.expr) -> bool:
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+def _is_run(branch: ast.If, inside: Sequence[ast.AST]) -> bool:
+    """True if a branch is no matter of settings: it asks whether the file is run, or is what training takes."""
+    match branch.test:
+        case ast.Compare(left=ast.Name(id="__name__")):
+            return True
+        case ast.Attribute(attr="training"):
+            return any(each in branch.body for each in inside)
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr="training")):
+            return any(each in branch.orelse for each in inside)
+    return False
 
 
 def is_straight_through(severed: Severed) -> bool:

@@ -300,16 +300,19 @@ def _is_in(part: Unknown, model: Unknown) -> bool:
 
 def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     """The weights that an unknown optimizer certainly has."""
-    return _for(optimizer, list(_known(machine).all()))
+    return _for(machine, optimizer, list(_known(machine).all()))
 
 
 def meant_for(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     """The weights that an unknown optimizer is for, also of a model that is called without gradients."""
-    return _for(optimizer, _all(machine))
+    return _for(machine, optimizer, _all(machine))
 
 
-def _for(optimizer: Unknown, known: Sequence[tuple[Unknown, Tensor]]) -> list[Tensor]:
-    """The weights of the model that an optimizer is an attribute of, else of the one that its name speaks of."""
+def _for(machine: Machine, optimizer: Unknown, known: Sequence[tuple[Unknown, Tensor]]) -> list[Tensor]:
+    """The weights of the model that an optimizer is an attribute of, else of the one that its name speaks of.
+
+    What a module that is seen was made of is one model.
+    """
     holder = optimizer.origin.of if isinstance(optimizer.origin, Attribute) else None
     if isinstance(holder, Unknown):
         own = [tensor for model, tensor in known if holder.number in line(model)]
@@ -317,7 +320,12 @@ def _for(optimizer: Unknown, known: Sequence[tuple[Unknown, Tensor]]) -> list[Te
             return own
     models = ((model.name or model.label, (model, tensor)) for model, tensor in known)
     found = owners.owned(optimizer.name or optimizer.label, models)
-    return [tensor for _, tensor in found] if len({root_of(model).number for model, _ in found}) == 1 else []
+    roots = {root_of(model).number for model, _ in found}
+    if len(roots) > 1 and any(
+        roots <= {each.number for each in module.unknown_parts()} for _, module in _modules(machine)
+    ):
+        return [tensor for _, tensor in found]
+    return [tensor for _, tensor in found] if len(roots) == 1 else []
 
 
 def shared_out(machine: Machine, optimizer: Unknown) -> list[Tensor]:

@@ -10,13 +10,14 @@ from itertools import dropwhile
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import groups_of
-from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.report import Report, Rule, Source, Step, reports
 from gradpath.findings.syntax import statement_of
 from gradpath.findings.ways import ways_in
 from gradpath.fixes import edits
 from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.trace import BackwardRan, Flagged, Stepped, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.rules.ownership.left_frozen import left_frozen
 from gradpath.rules.ownership.spared import Spared, spared
 from gradpath.rules.ownership.undone import is_run_between, undone
 from gradpath.source.index import contents, index_of, methods_called
@@ -30,6 +31,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for each in undone(trace):
         if not is_run_between(each, trace, source):
             yield each.report(trace, source)
+    yield from reports(trace, source, left_frozen(trace))
     for left_out in spared(trace):
         yield _report_spared(trace, source, left_out)
     trains = bool(trace.among(BackwardRan, Stepped))

@@ -61,10 +61,11 @@ class Fault(Enum):
 class Estimate:
     """A sum at `site` through which a backward gives `missed` nothing, or its gradient with the wrong sign.
 
-    `rest` are its other parts.
+    `made` is what it gives, and `rest` are its other parts.
     """
 
     site: Site
+    made: Tensor
     missed: Tensor
     fault: Fault
     rest: tuple[Tensor, ...]
@@ -97,7 +98,7 @@ def _estimates(trace: Trace, ran: BackwardRan) -> Iterator[Estimate]:
             if found is not None:
                 dead.add(made)
                 rest = tuple(each for each in parts.of.values() if each is not found[0])
-                yield Estimate(event.site, *found, rest, ran)
+                yield Estimate(event.site, made, *found, rest, ran)
 
 
 def _take_apart(tensor: Tensor, parts: _Parts, sign: int, dead: Set[Tensor], *, live: bool, depth: int) -> None:
@@ -153,10 +154,16 @@ def _chosen_by(parts: _Parts, moving: Sequence[int], taught: Sequence[int]) -> T
     return value if apart and _is_made_of(found, value) else None
 
 
-def estimate_with(trace: Trace, value: Tensor, ran: BackwardRan) -> Estimate | None:
-    """The sum of one backward in which a value, or what was computed from it, takes the place of the gradient."""
-    found = (each for each in estimates(trace, ran) if each.fault in (Fault.SWAPPED, Fault.CHOSEN))
-    return next((each for each in found if any(part is value or _is_made_of(part, value) for part in each.rest)), None)
+def estimate_with(trace: Trace, value: Tensor, ran: BackwardRan, *, steps: bool) -> Estimate | None:
+    """The sum of one backward in which a value, or what was computed from it, takes the place of the gradient.
+
+    That is so of a constant that `steps` from one value to the next, and of what was looked up by its choice.
+    """
+    for found in estimates(trace, ran):
+        if found.fault is Fault.CHOSEN or (steps and found.fault is Fault.SWAPPED):
+            if value in found.made.maker or any(part is value or _is_made_of(part, value) for part in found.rest):
+                return found
+    return None
 
 
 def _is_made_of(tensor: Tensor, source: Tensor) -> bool:

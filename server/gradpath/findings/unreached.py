@@ -297,7 +297,7 @@ def places_of(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[
             site = lifted(site, each.ran.site if switch.block is None else switch.site)
         elif checkpoint is not None:
             site = key = checkpoint
-        estimate = estimate_with(trace, each.cause.tensor, each.ran) if each.cause.how == cuts.STEP else None
+        estimate = estimate_with(trace, each.cause.tensor, each.ran, steps=each.cause.how == cuts.STEP)
         if estimate is not None:
             site = key = estimate.site
         found.setdefault(id(key.node), Place(site, each, estimate))

@@ -159,11 +159,15 @@ def estimate_with(trace: Trace, value: Tensor, ran: BackwardRan, *, steps: bool)
 
     That is so of a constant that `steps` from one value to the next, and of what was looked up by its choice.
     """
-    for found in estimates(trace, ran):
-        if found.fault is Fault.CHOSEN or (steps and found.fault is Fault.SWAPPED):
-            if value in found.made.maker or any(part is value or _is_made_of(part, value) for part in found.rest):
-                return found
-    return None
+    lent = (
+        each for each in estimates(trace, ran) if each.fault is Fault.CHOSEN or (steps and each.fault is Fault.SWAPPED)
+    )
+    return next((each for each in lent if _stands_in(each, value)), None)
+
+
+def _stands_in(found: Estimate, value: Tensor) -> bool:
+    """True if a value, or what was computed from it, is a part of an estimate."""
+    return value in found.made.maker or any(part is value or _is_made_of(part, value) for part in found.rest)
 
 
 def _is_made_of(tensor: Tensor, source: Tensor) -> bool:

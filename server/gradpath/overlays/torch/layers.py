@@ -14,7 +14,7 @@ from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.trace import Applied
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, identity
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import targets
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance, as_part, note_attached
@@ -177,18 +177,24 @@ def _incomplete(machine: Machine, module: ModuleInstance, arguments: Arguments, 
 
 
 class ContainerInstance(ModuleInstance):
-    """A container module; its items are the attributes named by `keys`, in order."""
+    """A container module; its items are the attributes named by `keys`, in order, of which some stand for `unseen`."""
 
-    __slots__ = ("keys", "open")
+    __slots__ = ("keys", "open", "unseen")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
         self.keys: list[str] = []
         self.open = False
+        self.unseen: dict[str, Value] = {}
 
     @property
     def items(self) -> list[Value]:
         return [self.attributes.get(key) for key in self.keys]
+
+    @property
+    def names(self) -> list[Value]:
+        """The keys, as the program has them."""
+        return [self.unseen.get(key, key) for key in self.keys]
 
     @property
     def has_unknown_parts(self) -> bool:
@@ -206,7 +212,7 @@ class ContainerInstance(ModuleInstance):
     def iterate(self, machine: Machine) -> Iterator[Value] | None:
         if self.open:
             return None
-        return iter(list(self.keys)) if self.cls.name.endswith("Dict") else iter(self.items)
+        return iter(self.names) if self.cls.name.endswith("Dict") else iter(self.items)
 
     @property
     def shown_items(self) -> list[Value]:
@@ -236,6 +242,10 @@ class ContainerInstance(ModuleInstance):
         items = self.items
         if len(items) == 1:
             return items[0]
+        if isinstance(key, Unknown) and items and self.unseen:
+            same = (name for name, unseen in self.unseen.items() if identity(unseen) == identity(key))
+            name = next(same, self.keys[-1] if self.cls.name.startswith("Parameter") else None)
+            return machine.unknown("item of a container", None, (self,)) if name is None else self.attributes[name]
         return items[0] if items and not self.open else machine.unknown("item of a container", None, (self,))
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
@@ -315,8 +325,11 @@ def _as_dict(value: Value) -> Dict | None:
 def _put_dict(machine: Machine, container: ContainerInstance, values: Dict) -> None:
     container.open = container.open or values.open
     for key, value in values.entries.values():
-        if isinstance(key, str):
-            container.put(machine, key, value)
+        one = container.cls.name.startswith("Parameter")  # Of parameters with unseen names one stands for all.
+        name = key if isinstance(key, str) else f"[{0 if one else len(container.keys)}]"
+        if name is not key:
+            container.unseen[name] = key
+        container.put(machine, name, value)
 
 
 def _chain(machine: Machine, arguments: Arguments) -> Value:
@@ -369,9 +382,9 @@ _CONTAINER_METHODS: dict[str, Callable[[Machine, ContainerInstance, Arguments], 
     "add_module": _add_module,
     "register_module": _add_module,
     "update": _update,
-    "keys": lambda m, c, a: List(list(c.keys), open=c.open),
+    "keys": lambda m, c, a: List(c.names, open=c.open),
     "values": lambda m, c, a: List(c.items, open=c.open),
-    "items": lambda m, c, a: List(list(zip(c.keys, c.items, strict=True)), open=c.open),
+    "items": lambda m, c, a: List(list(zip(c.names, c.items, strict=True)), open=c.open),
 }
 
 

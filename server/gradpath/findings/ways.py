@@ -167,9 +167,12 @@ def _makes_share(made: Tensor, truths: Tensor) -> bool:
 
 @once
 def _dependents(trace: Trace) -> _Dependents:
-    """Walk from the losses to all that their values were computed from, with a graph or without."""
+    """Walk from the losses to all that their values were computed from, with a graph or without.
+
+    What is back-propagated comes before gradients that are asked for on the way.
+    """
     found = _Dependents(trace)
-    for run in trace.of(BackwardRan):
+    for run in sorted(trace.of(BackwardRan), key=lambda each: not each.call.accumulates):
         found.follow(run.call.roots, run)
     return found
 

@@ -96,6 +96,11 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     _refuse_inference_tensors(machine, model, result)
 
 
+def forget_call(machine: Machine, result: Unknown) -> None:
+    """What a model gave was computed with other parameters than its own."""
+    machine.remembered.pop(("called", result.number), None)
+
+
 def note_handed(machine: Machine, model: Unknown, result: Unknown) -> None:
     """What computes a loss was handed a model: the result depends on its weights, as they are now."""
     known = _known(machine)
@@ -320,6 +325,8 @@ def _for(machine: Machine, optimizer: Unknown, known: Sequence[tuple[Unknown, Te
             return own
     models = ((model.name or model.label, (model, tensor)) for model, tensor in known)
     found = owners.owned(optimizer.name or optimizer.label, models)
+    if not found and uses.is_only_optimizer(machine):
+        found = [(model, tensor) for model, tensor in known if not isinstance(model.origin, Copy)]
     roots = {root_of(model).number for model, _ in found}
     if len(roots) > 1 and any(
         roots <= {each.number for each in module.unknown_parts()} for _, module in _modules(machine)

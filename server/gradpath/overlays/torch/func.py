@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from gradpath.autograd import backward as engine
+from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Arguments, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.presumed import weights
 from gradpath.overlays.presumed.absences import note_anything_handed
+from gradpath.overlays.presumed.presumed_tensors import presume_tensor
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.operations import tensors_in
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
@@ -26,7 +32,10 @@ def functional_call(machine: Machine, arguments: Arguments) -> Value:
         note_anything_handed(machine)
     if isinstance(module, Unknown):
         positional = values if isinstance(values, tuple) else (values,)
-        return machine.call(module, Arguments([*positional, *tables], open=True))
+        result = machine.call(module, Arguments([*positional, *tables], open=True))
+        if isinstance(result, Unknown) and _are_of_others(machine, module, tables):
+            weights.forget_call(machine, result)
+        return result
     if not isinstance(module, Instance) or not whole:
         return machine.unknown("functional_call", None, tuple(arguments.all()))
     before: list[tuple[Instance, str, Value]] = []
@@ -44,6 +53,41 @@ def functional_call(machine: Machine, arguments: Arguments) -> Value:
     finally:
         for owner, name, value in before:
             owner.attributes[name] = value
+
+
+def _are_of_others(machine: Machine, model: Unknown, tables: Sequence[Value]) -> bool:
+    """True if no parameter of a model takes part in a call of it with tables of others, itself or on a graph."""
+    own = weights.weights_of(machine, model)
+    parts = [part for table in tables if isinstance(table, Dict) for part in table.parts()]
+    tensors = [_parameter(machine, part) for part in parts]
+    if not parts or not all(isinstance(each, Dict) for each in tables):
+        return False
+    leaves = [leaf for each in tensors if each is not None for leaf in _leaves(each)]
+    return (
+        None not in tensors and None not in leaves and all(own not in (leaf, leaf.member_of) for leaf in leaves if leaf)
+    )
+
+
+def _parameter(machine: Machine, part: Value) -> Tensor | None:
+    """The tensor of an entry, also of one that is a parameter of an unseen model."""
+    if isinstance(part, Unknown) and part.kind is Kind.PARAMETER:
+        part = presume_tensor(machine, part)
+    return part.tensor if isinstance(part, TensorValue) else None
+
+
+def _leaves(tensor: Tensor) -> Iterator[Tensor | None]:
+    """The leaves of the graph of a tensor, or itself; None for those that are not seen."""
+    todo, seen = [] if tensor.node is None else [tensor.node], set[Node]()
+    if tensor.node is None:
+        yield tensor
+    while todo:
+        node = todo.pop()
+        if node.is_open:
+            yield None
+        if node.accumulates is not None:
+            yield node.accumulates
+        todo += [edge for edge in node.edges if edge not in seen]
+        seen.update(node.edges)
 
 
 def _is_whole(table: Dict) -> bool:

@@ -282,12 +282,12 @@ class ModuleClass(Class):
 
 
 def parameters_in(value: Value, depth: int = 3) -> list[Tensor]:
-    """The parameters that require grad of a module, of what is one, or of all that is in a container."""
+    """The parameters, and other leaves, that require grad, of a module or in a container."""
     match value:
         case ModuleInstance():
             return [each for each in tensors_of(value.parameters()) if each.flag]
         case TensorValue():
-            return [value.tensor] if value.tensor.is_parameter and value.tensor.flag else []
+            return [value.tensor] if value.tensor.node is None and value.tensor.flag else []
         case tuple() | List() | Dict() if depth and is_slender(value):
             parts = parts_of(value)
             return [tensor for part in parts for tensor in parameters_in(part, depth - 1)]
@@ -309,7 +309,8 @@ _OPTIMIZER = "an optimizer was made"
 
 def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> None:
     """Something is about to become a part of a module."""
-    if has_optimizer(machine) and isinstance(value, (ModuleInstance, TensorValue)):
+    is_part = isinstance(value, ModuleInstance) or (isinstance(value, TensorValue) and value.tensor.is_parameter)
+    if has_optimizer(machine) and is_part:
         tensors = parameters_in(value)
         if tensors:
             beside = tensors_of(module.parameters())

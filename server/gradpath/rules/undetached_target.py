@@ -10,6 +10,7 @@ from gradpath.findings.report import Finding, Report, Rule, Source, reports
 from gradpath.interpreter.trace import Stepped, Trace
 from gradpath.rules.targets.advantages import advantages
 from gradpath.rules.targets.bootstrapped import bootstrapped
+from gradpath.rules.targets.collapsing import collapsing
 from gradpath.rules.targets.followers import followers
 from gradpath.rules.targets.live_factors import live_factors
 
@@ -22,6 +23,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         found = (advantages(trace, trained),)
     if trained:
         found = bootstrapped(trace, trained), advantages(trace, trained), followers(trace), live_factors(trace, trained)
+    if trace.of(Stepped):
+        found = (*found, collapsing(trace))
     yield from reports(trace, source, chain(*found))
 
 

@@ -1,0 +1,101 @@
+"""Losses that draw two results of the same networks together and do nothing else: constant results are the best.
+
+`-cos(predictor(z1), z2)` of SimSiam and its kin holds the second side still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import Node, Tensor
+from gradpath.findings.graphs import built_of, leaves, nodes_of, terms_of
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import lifted, name_of, short_operation
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.repairs import Way
+from gradpath.rules.targets.operands import detached
+from gradpath.support.fast_dataclasses import dataclass
+
+_NEGATING = {"neg": 0, "rsub": 0, "sub": 1}
+"""The operand of which an operation turns the sign."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collapsing:
+    """A similarity at `site` of a prediction and the `target`, its operand number `index`, both with graphs."""
+
+    site: Site
+    target: Tensor
+    index: int
+    ran: BackwardRan
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        """The finding in words."""
+        name = name_of(trace, source, self.target, self.site) or "the second side"
+        made = lifted(self.target.origin, self.site)
+        return Report(
+            self.site,
+            f"the target `{name}` has a graph: the loss is least where the networks give the same for all",
+            (
+                Step(made, "what the networks give, with its graph"),
+                Step(self.site, "compares it with what is predicted of it"),
+                Step(self.ran.site, "moves both sides, and nothing keeps them apart"),
+            ),
+            help="detach the target: only the side of the prediction should move",
+            fixes=source.proposed(detached(source, self.site, self.index, Way.DETACH_TARGET)),
+        )
+
+
+def collapsing(trace: Trace) -> Iterator[Collapsing]:
+    """The losses that are nothing but similarities of a prediction with what it is a prediction of."""
+    built = built_of(trace)
+    for ran in (each for each in trace.of(BackwardRan) if each.call.accumulates):
+        found: list[Collapsing] = []
+        ends = list(_ends(ran))
+        for node, drawn in ends:
+            event = built.get(node)
+            sides = [] if event is None or not drawn else _similar(event)
+            index = _of_target(sides)
+            if index is not None:
+                found.append(Collapsing(node.site, sides[index], index, ran))
+        if found and len(found) == len(ends):
+            yield from found
+
+
+def _ends(ran: BackwardRan) -> Iterator[tuple[Node, bool]]:
+    """The nodes that a loss is a sum of multiples of, and whether a smaller loss makes each larger."""
+    starts = nodes_of(ran.call.roots)
+    zone = terms_of(starts)
+    todo = [(node, False) for node in starts]
+    seen: set[tuple[Node, bool]] = set()
+    while todo:
+        node, turned = each = todo.pop()
+        if each in seen:
+            continue
+        seen.add(each)
+        if node not in zone:
+            yield node, turned
+            continue
+        negated = _NEGATING.get(short_operation(node.name))
+        todo += [(edge, turned ^ (place == negated)) for place, edge in enumerate(node.edges)]
+
+
+def _similar(event: Built) -> list[Tensor]:
+    """The two sides of a cosine similarity, also of one that is computed by hand."""
+    sides = event.operands[:2]
+    match short_operation(event.node.name):
+        case "cosine_similarity":
+            return sides
+        case "mul" if len(event.operands) == 2 and all(each.operation.endswith("normalize") for each in sides):
+            return sides
+    return []
+
+
+def _of_target(sides: list[Tensor]) -> int | None:
+    """The side that the other one predicts: that has a graph of networks of which the other one has more."""
+    if len(sides) != 2 or any(each.node is None or each.is_open for each in sides):
+        return None
+    one, other = (set(map(id, leaves(nodes_of([each])))) for each in sides)
+    if one and one < other:
+        return 0
+    return 1 if other and other < one else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.graphs import moved_leaves, reached_leaves
+from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Cleared, Stepped, Trace, once
 from gradpath.support.fast_dataclasses import dataclass, field
 
@@ -64,16 +65,21 @@ def holdings(trace: Trace) -> dict[int, frozenset[int]]:
     """What each optimizer that steps has, by identities: what it is seen to have, else what its steps show.
 
     An optimizer that alone steps after a backward has what that gave a gradient to, but for what another one is seen,
-    or has shown, to have.
+    or has shown, to have. One that is not seen, and is presumed to have some unseen models, has seen parameters beside.
     """
     held: dict[int, set[int]] = {}
+    made = {id(given.optimizer) for given in trace.of(Given)}
+    known = made | {id(step.optimizer) for step in trace.of(Stepped) if step.known}
     for step in trace.of(Stepped):
         held.setdefault(id(step.optimizer), set()).update(map(id, step.held))
+    seen = {number for number, each in learners(trace).items() if each.tensor.operation != UNSEEN}
     rounds = list(_rounds(trace))
     for reached, optimizer in sorted(rounds, key=lambda each: len(each[0])):
+        others = [own for other, own in held.items() if other != optimizer]
         if not held[optimizer]:
-            others = (own for other, own in held.items() if other != optimizer)
             held[optimizer] |= reached.difference(*others)
+        elif optimizer not in known:
+            held[optimizer] |= (reached & seen).difference(*others)
     return {optimizer: frozenset(own) for optimizer, own in held.items()}
 
 

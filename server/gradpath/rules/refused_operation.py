@@ -93,7 +93,8 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     name = source.text(site, given) if itself else name_of(trace, source, tensor, site)
     said = f"`{name}`" if name and len(name) <= _LONGEST else "this"
     made = made_near(tensor, site)
-    steps = [Step(made, refusal.made)] if made is not None and made.node is not site.node else []
+    how = "requires a gradient" if refusal.made == _ON_GRAPH and tensor.node is None else refusal.made
+    steps = [Step(made, how)] if made is not None and made.node is not site.node else []
     return Report(
         site,
         refusal.headline.format(name=said),

@@ -33,17 +33,18 @@ def _converting(name: str) -> NativeFunction:
     return NativeFunction(name, convert)
 
 
-def _refusing(name: str) -> NativeFunction:
+def refusing(dotted: str, operands: int | None = 1) -> NativeFunction:
+    """A function of a library that makes arrays of its first `operands`, or of all; nothing else of it is known."""
+
     def call(machine: Machine, arguments: Arguments) -> Value:
-        for tensor in tensors_in(machine, tuple(arguments.positional[:1])):
+        for tensor in tensors_in(machine, tuple(arguments.positional[:operands])):
             refuse_numpy(machine, tensor)
-        dotted = f"numpy.{name}"
         library = machine.unknown_from(Library(dotted, dotted), ("name", dotted), data=True)
         if not isinstance(library, Unknown):
             return machine.call(library, arguments)  # The program has put something else in its place.
         return unknown_call(machine, library, arguments)
 
-    return NativeFunction(name, call)
+    return NativeFunction(dotted.rpartition(".")[2], call)
 
 
 _DELEGATED = ("squeeze", "swapaxes")
@@ -59,7 +60,7 @@ def _delegating(name: str) -> NativeFunction:
 
 
 NAMES: Names = {
-    **{f"numpy.{name}": _refusing(name) for name in _REFUSING.split()},
+    **{f"numpy.{name}": refusing(f"numpy.{name}") for name in _REFUSING.split()},
     **{f"numpy.{name}": _converting(name) for name in CONVERSIONS},
     **{f"numpy.{name}": _delegating(name) for name in _DELEGATED},
 }

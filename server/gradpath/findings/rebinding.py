@@ -8,15 +8,15 @@ from collections.abc import Iterator, Mapping
 from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.report import Source
-from gradpath.findings.stories import target_of
+from gradpath.findings.stories import bindings, target_of
 from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.interpreter.ownership import Taken
 from gradpath.interpreter.trace import Bound, Held, Site, Trace
 from gradpath.source.index import contents, inside, names_of
 
 _COMPUTING = frozenset(
-    {"add", "addcdiv", "addcmul", "clamp", "clone", "div", "full_like", "lerp", "mul", "normal", "ones_like"}
-    | {"rand_like", "randn_like", "sub", "where", "zeros_like"}
+    {"add", "addcdiv", "addcmul", "clamp", "clip", "clone", "div", "full_like", "lerp", "mul", "nan_to_num", "normal"}
+    | {"ones_like", "rand_like", "randn_like", "sub", "where", "zeros_like"}
 )
 """Methods and functions that make a new tensor."""
 
@@ -37,10 +37,10 @@ def rebinding_of(trace: Trace, source: Source, tensor: Tensor, *, scoped: bool =
 
     `scoped` asks for a variable that had the leaf itself: that of a caller still has it.
     """
+    if not tensor.maker or not bindings(trace, tensor):
+        return None
     leaves: dict[tuple[str, Site | None, int], Tensor] = {}
-    for event in trace.events:
-        if not isinstance(event, Bound):
-            continue
+    for event in trace.of(Bound):
         name = target_of(source, event)
         scope = event.site.caller if scoped and name.isidentifier() else None
         values = event.value.tensors if isinstance(event.value, Held) else (event.tensor,)

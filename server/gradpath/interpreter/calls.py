@@ -17,6 +17,7 @@ from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.loops import never_ends
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Made
 from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block
 from gradpath.interpreter.trace import Event, Flagged
@@ -76,7 +77,7 @@ def _run_elsewhere(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.A
         if allowed == left:
             raise
         machine.strayed += 1
-        return machine.unknown("call that takes long")
+        return machine.unknown("call that takes long", made=Made.LONG)
     finally:
         if machine.strayed > strayed:
             _unfreeze(machine, machine.trace.events[before:])

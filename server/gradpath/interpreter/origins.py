@@ -103,6 +103,8 @@ class Made(Enum):
     """Drawn at random."""
     BATCH = "batch"
     """Comes round as the samples of a data set do."""
+    LONG = "long"
+    """The result of a function that took too much to be followed to its end."""
     RECURSION = "recursion"
     """The result of a function that calls itself."""
     DETACHED = "detached"

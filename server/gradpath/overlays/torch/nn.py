@@ -11,16 +11,17 @@ from gradpath.autograd.ops import ModuleSpec
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.classes import STORE_ATTRIBUTE
 from gradpath.interpreter.containers import List, is_slender
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.mappings import Namespace as Attributes
-from gradpath.interpreter.origins import Call
+from gradpath.interpreter.origins import Call, Computed, Made
 from gradpath.interpreter.ownership import Attached, Overlooked
 from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.presumed import missed_flags
+from gradpath.overlays.presumed import conditions, missed_flags
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.module_hooks import REGISTER, Hooks, run
 from gradpath.overlays.torch.tensor_value import TensorValue
@@ -108,7 +109,11 @@ class ModuleInstance(Instance):
         if isinstance(own, Function):
             return machine.call(own, arguments.shifted(self))
         forward = machine.attribute(self, "forward")
-        return run(machine, self, self.hooks, arguments, lambda given: machine.call(forward, given))
+        made = run(machine, self, self.hooks, arguments, lambda given: machine.call(forward, given))
+        match made:
+            case Unknown(origin=Computed(made=Made.LONG)):
+                return _given_up(machine, self, arguments, made)
+        return made
 
     def children(self) -> Iterator[tuple[str, ModuleInstance]]:
         """The direct submodules by attribute name."""
@@ -173,6 +178,20 @@ class ModuleInstance(Instance):
             and not _is_computed_with(module.cls, name)
             and (role_of(value) == "model" or isinstance(value.origin, Call) or _is_handled(module.cls, name))
         ]
+
+
+def _given_up(machine: Machine, module: ModuleInstance, arguments: Arguments, made: Unknown) -> Value:
+    """What a module presumably gives that took too much to be followed: as one that is not seen, but for its weights."""
+    trained = [value for _, value in module.parameters() if value.tensor.requires_grad]
+    if not trained:
+        return made
+    result = machine.unknown("module that takes long", None, (*arguments.all(), *trained), made=Made.LONG)
+    if isinstance(result, Unknown):
+        name = module.cls.name
+        on = machine.autograd.grad_enabled
+        result.kind = Kind.LIVE if on else Kind.CUT
+        result.provenance = (conditions.RESULT if on else conditions.GRADIENTS_OFF).of(name)
+    return result
 
 
 def _is_computed_with(cls: Class, name: str) -> bool:

@@ -181,7 +181,7 @@ class ModuleInstance(Instance):
 
 
 def _given_up(machine: Machine, module: ModuleInstance, arguments: Arguments, made: Unknown) -> Value:
-    """What a module presumably gives that took too much to be followed: as one that is not seen, but for its weights."""
+    """What a module presumably gives that took too much to be followed: as one that is not seen, of its weights."""
     trained = [value for _, value in module.parameters() if value.tensor.requires_grad]
     if not trained:
         return made

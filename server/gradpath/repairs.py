@@ -175,7 +175,7 @@ class Way(Enum):
     PARAMETERS_TOO = _T.GIVE_PARAMETERS, "Give the optimizer the parameters of {what} as well"
     LEAF_TOO = _T.GIVE_PARAMETERS, "Give the optimizer {what} as well"
     ADD_GROUP = _T.GIVE_PARAMETERS, "Insert `{text}`"
-    HOLD_IN = _T.REGISTER, "Hold them in an `{text}`"
+    HOLD_IN = _T.REGISTER, "Hold them in `{text}`"
     DELETE_LINE = _T.DELETE, "Delete `{text}` on {lines}"
     DELETE_SECOND = _T.DELETE, "Delete the second call"
     REDUCE_BY = _T.REDUCE, "Reduce it with `{text}`"

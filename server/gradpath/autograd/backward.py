@@ -13,8 +13,9 @@ from gradpath.autograd import gradients as gradients_of
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.gradients import Graphs
 from gradpath.autograd.graph import Autograd
-from gradpath.autograd.provenance import PROVED, Provenance, of_any
+from gradpath.autograd.provenance import PARTS, PROVED, Presumption, Provenance, of_any
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
+from gradpath.autograd.twins import are_twins
 from gradpath.support.fast_dataclasses import dataclass
 
 Custom = Callable[[BackwardCall, tuple[Node, ...]], Graphs]
@@ -316,7 +317,7 @@ def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple
     there = there and not autograd.is_mended(call.site)
     if isinstance(node.custom, FaultKind):
         raise AutogradError(node.custom, node=node, call=call)
-    if run_custom is None and node.freed_by is not None and node.holds and there:
+    if run_custom is None and node.freed_by is not None and node.holds and there and not _is_apart(node, call):
         raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, call=call, tensor=call.roots[0])
     if run_custom is not None:
         graphs = run_custom(call, incoming)
@@ -327,6 +328,12 @@ def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple
     if not call.retain and node.freed_by is None:
         node.freed_by = call
     return graphs
+
+
+def _is_apart(node: Node, call: BackwardCall) -> bool:
+    """True if what the parts of an unseen result have in common is presumed, and they are taken for twins."""
+    parts = isinstance(node.saves, Presumption) and node.saves.row == PARTS
+    return parts and node.freed_by is not None and are_twins(node, node.freed_by, call)
 
 
 def check_saved(node: Node, call: BackwardCall) -> None:

@@ -83,6 +83,7 @@ MESSAGES: dict[FaultKind, str] = {
     FaultKind.RETAIN_NO_GRAD: "can't retain_grad on Tensor that has requires_grad=False",
     FaultKind.HOOK_NO_GRAD: "cannot register a hook on a tensor that doesn't require gradient",
     FaultKind.OPTIMIZER_NON_LEAF: "can't optimize a non-leaf Tensor",
+    FaultKind.OPTIMIZER_EMPTY: "optimizer got an empty parameter list",
     FaultKind.REDUCTION: "Expected to have finished reduction in the prior iteration before starting a new one. This "
     "error indicates that your module has parameters that were not used in producing loss.",
     FaultKind.GRADIENT_COUNT: "returned an incorrect number of gradients",

@@ -31,6 +31,10 @@ LOADED = "loader"
 """The row of a presumption about what a loader gives: data, whoever hands the loader over."""
 
 
+PARTS = "parts"
+"""The row of the presumption that the parts of a result share one graph."""
+
+
 @lru_cache(256)
 def shown(presumption: Presumption) -> Presumption:
     """The same presumption of a callee after a backward through nothing but its result."""

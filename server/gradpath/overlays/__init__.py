@@ -287,7 +287,8 @@ class Overlays:
             case Unknown():
                 uses.note_binding(machine, value, name)
                 successors.note_successor(machine, value, before)
-                if roles.role_of_name(name) or not roles.role_of_name(value.label):
+                gone_through = bool(value.label) and _is_target_of_loop(machine.node)
+                if not gone_through and (roles.role_of_name(name) or not roles.role_of_name(value.label)):
                     value.label = name  # What was called a model once is one under any name.
                 if isinstance(value.tensor, TensorValue):
                     value.tensor.tensor.label = name
@@ -341,3 +342,8 @@ class Overlays:
             case FaultKind.NOT_IMPLEMENTED:
                 return "NotImplementedError" if error.node is None else "RuntimeError"
         return "RuntimeError"
+
+
+def _is_target_of_loop(node: ast.AST) -> bool:
+    """True if a value is bound by a `for`, whose variable is called anything: `for net in (self.G, self.D)`."""
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

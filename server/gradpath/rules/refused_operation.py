@@ -1,4 +1,4 @@
-"""Operations that PyTorch refuses because a tensor has a graph, or has none: a deep copy, an array, a flag, a hook."""
+"""Operations that PyTorch refuses: a deep copy, an array, a flag or a hook of a tensor, an optimizer of nothing."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_for, operand_of, rewritten
 from gradpath.fixes.moving import removed
 from gradpath.fixes.requirement import required_for
+from gradpath.fixes.untrained_fixes import registered
+from gradpath.interpreter.ownership import Drained, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Failed, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents
@@ -72,6 +74,30 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for failure, error in failures(trace, *_REFUSALS):
         if error.tensor is not None and (error.kind in _WITHOUT_GRAPH or _trains(trace)):
             yield _report(trace, source, failure, error, error.tensor)
+    for failure, _ in failures(trace, FaultKind.OPTIMIZER_EMPTY) if not trace.of(Drained) else ():
+        yield _of_nothing(trace, source, failure.site)
+
+
+def _of_nothing(trace: Trace, source: Source, site: Site) -> Report:
+    """The report of an optimizer that is given no parameters: they may be in a plain container of the module."""
+    hidden = next((event for event in reversed(trace.of(Overlooked)) if not event.found), None)
+    at, call = f"`{source.short(site, limit=40)}`", Step(site, "finds no parameter to optimize")
+    if hidden is None:
+        said, steps, help_ = "nothing that it is given has any", (call,), "give it the parameters that are to learn"
+    else:
+        name = source.short(hidden.site, limit=30)
+        said = f"`{name}` is a plain {hidden.kind}, in which `parameters()` finds nothing"
+        steps = (Step(hidden.site, f"a plain {hidden.kind}"), call)
+        help_ = "hold them in an `nn.ModuleList` or the like"
+    return Report(
+        site,
+        f"{at} has no parameters: {said}",
+        steps,
+        raised_at=site,
+        pytorch=f"ValueError: {MESSAGES[FaultKind.OPTIMIZER_EMPTY]}",
+        help=help_,
+        fixes=source.proposed(registered(trace, source, hidden)) if hidden is not None else (),
+    )
 
 
 def _trains(trace: Trace) -> bool:
@@ -143,7 +169,7 @@ RULE = Rule(
     "refused-operation",
     "graph",
     Level.ERROR,
-    "a deep copy, an array or another flag is asked of a tensor with a graph, a hook or a gradient of one without",
+    "a deep copy, an array or another flag is asked of a tensor with a graph, or an optimizer is made of nothing",
     find,
     raises=(
         r"\(graph leaves\) support the deepcopy protocol",
@@ -152,6 +178,7 @@ RULE = Rule(
         r"floating point and complex dtype can require gradients",
         r"can't retain_grad on Tensor that has requires_grad=False",
         r"cannot register a hook on a tensor that doesn't require gradient",
+        r"optimizer got an empty parameter list",
     ),
     pytorch=f"RuntimeError: {MESSAGES[FaultKind.NON_LEAF_FLAG]}",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
+from gradpath.autograd import provenance
 from gradpath.autograd.provenance import LOADED, Presumption
 from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.trace import Site
@@ -63,7 +64,7 @@ CLOSURE = Condition("closure", "{name} calls its closure more than once", "{name
 INPUT = Condition("input", "{name} keeps the graph of what it is given", "{name} keeps that graph", 3)
 FROZEN = Condition("frozen", "all that {name} computes with is frozen", "{name} is all frozen", 3)
 OWN_PARAMETERS = Condition("own", "{name} has no parameters of its own", "{name} has no parameters", 3)
-PARTS = Condition("parts", "what {name} returns shares one graph", "{name} returns one graph", 4)
+PARTS = Condition(provenance.PARTS, "what {name} returns shares one graph", "{name} returns one graph", 4)
 GIVEN = Condition("given", "{name} saves what it is given", "{name} saves what it gets", 4)
 WEIGHTS = Condition("weights", "{name} saves the weights that the step updates", "{name} saves its weights", 5)
 HELD = Condition("held", "{name} has these parameters", "{name} has them", 5)

@@ -320,6 +320,13 @@ def _numpy(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     return machine.call(presume_tensor(machine, receiver).attribute(machine, "numpy"), arguments)
 
 
+def _hook(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`z.register_hook(hook)`: only tensors have such hooks, which run as soon as a gradient arrives."""
+    if receiver.kind is Kind.PLAIN or receiver.is_data:
+        return NotImplemented
+    return machine.call(presume_tensor(machine, receiver).attribute(machine, "register_hook"), arguments)
+
+
 METHODS: dict[str, Method] = {
     **unseen_mappings.METHODS,
     "backward": _backward,
@@ -345,5 +352,6 @@ METHODS: dict[str, Method] = {
     "prepare": _prepare,
     "apply": _apply,
     "register_forward_hook": _forward_hook,
+    "register_hook": _hook,
     "unwrap_model": _prepare,
 }

@@ -41,7 +41,7 @@ def register_hook(machine: Machine, value: TensorValue, arguments: Arguments) ->
         raise AutogradError(FaultKind.HOOK_NO_GRAD, tensor=value.tensor)
     function = arguments.get(0, "hook", None)
     node = machine.autograd.edge(value.tensor)
-    if node is None or node.is_open or isinstance(function, Unknown):
+    if node is None or isinstance(function, Unknown):
         return machine.unknown("hook handle")
 
     def hook(call: BackwardCall) -> None:

@@ -150,7 +150,16 @@ def updated_by_hand(trace: Trace, event: Mutated | Replaced) -> Tensor | None:
         tensor = cut.source
     if not tensor.flag or tensor.node is not None:
         return None
-    return tensor if gradient_read(trace, event) is not None else None
+    return tensor if gradient_read(trace, event) is not None or _is_of_gradient(trace, event, tensor) else None
+
+
+def _is_of_gradient(trace: Trace, event: Mutated | Replaced, leaf: Tensor) -> bool:
+    """True if a leaf gets what was computed from a gradient that a backward left in it, or in another leaf."""
+    sources = event.sources if isinstance(event, Mutated) else (event.source,)
+    lineage = (each for source in sources if source is not None for each in source.lineage())
+    made = {each.origin for each in lineage if each.operation == "gradient"}
+    runs = (run for run in trace.of(BackwardRan) if run.call.accumulates and run.site in made) if made else ()
+    return any(each is leaf for run in runs for each in reached_leaves(run))
 
 
 @once

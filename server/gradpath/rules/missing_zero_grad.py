@@ -99,7 +99,8 @@ def _only_shows(trace: Trace, first: Update, second: Update) -> bool:
 
 
 def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, second: Update) -> Report:
-    backward, step = source.short(again.site, limit=32), source.short(first.site, limit=32)
+    update = statement_of(trace, first.site.node) if isinstance(first, Replaced) else None
+    backward, step = source.short(again.site, limit=32), source.short(first.site, update, limit=32)
     asked = iterations_between(first.site.loops, second.site.loops) is None
     when = "asked again" if asked else following(trace, again.site, first.site)
     return Report(
@@ -158,14 +159,26 @@ def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]
     lines: list[str] = []
     for event in trace.among(Mutated, Replaced):
         assert isinstance(event, Mutated | Replaced)
-        statement, read = statement_of(trace, event.site.node), gradient_read(trace, event)
-        if read is None or statement in found or updated_by_hand(trace, event) is None:
+        statement = statement_of(trace, event.site.node)
+        gradient = _gradient_in(trace, source, event)
+        if gradient is None or statement in found or updated_by_hand(trace, event) is None:
             continue
-        lines.append(f"{source.text(event.site, read)} = None")
+        lines.append(f"{gradient} = None")
         found[statement] = edits.insert_after(source.document(event.site), statement, lines[-1])
     made = tuple(edit for edit in found.values() if edit is not None)
     if made and len(made) == len(found):
         yield Fix.by(Repair(Way.CLEAR_AFTER_UPDATE, text=lines[0]), Safety.UNSAFE, made)
+
+
+def _gradient_in(trace: Trace, source: Source, event: Mutated | Replaced) -> str | None:
+    """The gradient that an update by hand uses, as its statement writes it, or by the name of what it updates."""
+    read = gradient_read(trace, event)
+    if read is not None:
+        return source.text(event.site, read)
+    match event.site.node:
+        case ast.Attribute(value=ast.Name() | ast.Attribute() as leaf, attr="data"):
+            return f"{source.text(event.site, leaf)}.grad"
+    return None
 
 
 RULE = Rule(

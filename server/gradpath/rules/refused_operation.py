@@ -82,8 +82,9 @@ def _of_nothing(trace: Trace, source: Source, site: Site) -> Report:
     """The report of an optimizer that is given no parameters: they may be in a plain container of the module."""
     hidden = next((event for event in reversed(trace.of(Overlooked)) if not event.found), None)
     at, call = f"`{source.short(site, limit=40)}`", Step(site, "finds no parameter to optimize")
+    steps: tuple[Step, ...] = (call,)
     if hidden is None:
-        said, steps, help_ = "nothing that it is given has any", (call,), "give it the parameters that are to learn"
+        said, help_ = "nothing that it is given has any", "give it the parameters that are to learn"
     else:
         name = source.short(hidden.site, limit=30)
         said = f"`{name}` is a plain {hidden.kind}, in which `parameters()` finds nothing"

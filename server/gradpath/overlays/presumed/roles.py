@@ -13,7 +13,7 @@ from gradpath.support.lazy_regex import regex
 
 MODEL = regex(
     r"^(?!_?(get|build|create|make|load|init|setup|save|update|train|eval|test|run|fit|step|reset|set|freeze|"
-    r"opt|optim|optimi[sz]er|sched|scheduler|loss|lr)_)"
+    r"opt|optim|optimi[sz]er|sched|scheduler|loss|lr|n|nb|num|dim|size|d(?=_model$))_)"
     r"_?([a-z0-9_]+_)?(model|net|network|generator|discriminator|encoder|decoder|backbone|actor|critic|policy|classifier|"
     r"student|teacher|gen|disc|unet|rnn|lstm|gru|cnn|mlp|transformer|autoencoder|vae)(_?[a-z0-9A-Z]{1,2})?$"
     r"|^_?(model|ds|deepspeed)_engine$|^(net|model)[A-Z]\w*$|^(net|model)_?[GDEF](_[A-Za-z0-9]+|\d)?$"
@@ -87,9 +87,10 @@ _SAMPLES = regex(r"^_?(.*_)?datasets?(_\w+)?$", re.I)
 def role_of(value: Value) -> str:
     """The presumed role of an unknown value: by its use, by its own name or else by the variable that holds it.
 
-    What a network gives is none, whatever it is called: `gen = self.G(z)`.
+    What a network gives is none, whatever it is called, as in `gen = self.G(z)`, nor what is probably a number or a
+    text: `encoder="resnet50"`.
     """
-    if not isinstance(value, Unknown):
+    if not isinstance(value, Unknown) or (not value.role and isinstance(value.hint, (int, float, str))):
         return ""
     role = value.role or role_of_name(value.name or value.label)
     return "" if role == "model" and not value.role and value.kind in OF_TENSORS else role

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.gradient_flow import is_whole
@@ -13,7 +14,7 @@ from gradpath.findings.stories import bindings, lifted, same_activation, target_
 from gradpath.findings.syntax import statement_of
 from gradpath.findings.unreached import has_others, may_be_meant, may_train_elsewhere
 from gradpath.findings.ways import ways_of
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Site, Stepped, Stored, Trace, in_record, tensor_of
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Stepped, Stored, Trace, in_record, tensor_of
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -47,37 +48,38 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
     They stand beside a backward, in the same iteration, and nothing that is not seen can back-propagate them.
     """
     runs = [run for run in trace.of(BackwardRan) if run.call.accumulates]
-    if not runs or not is_whole(trace) or has_others(trace):
-        return
-    contained = {id(each) for run in runs for root in run.call.roots if root.is_open for each in root.lineage()}
-    reached = {id(leaf.storage) for run in trace.of(BackwardRan) for leaf in reached_leaves(run)}
-    steps = _steps(trace)
-    ends = _ends(trace)
-    told: set[int] = set()
-    for event in reversed(trace.of(Built)):
+    waiting = _waiting(trace, runs) if runs and is_whole(trace) and not has_others(trace) else {}
+    ends = _ends(trace) if waiting else set()
+    for event in reversed(trace.of(Built) if waiting else ()):
         ran = next((run for run in reversed(runs) if run.site.loops == event.site.loops), None)
         loss = next(iter(event.node.outputs), None)
         if ran is None or event.node not in ends or loss is None or loss.one_element is not True:
             continue
-        own = (leaf for leaf in leaves([event.node]) if leaf.flag and id(leaf) in steps and id(leaf) not in told)
-        missed = [leaf for leaf in own if reached.isdisjoint(_memory(leaf)) and id(leaf) not in contained]
-        missed = [leaf for leaf in missed if not _is_cut_off(trace, loss, leaf)]
+        own = (leaf for leaf in leaves([event.node]) if id(leaf) in waiting)
+        missed = [leaf for leaf in own if not _is_cut_off(trace, loss, leaf)]
         if missed and not _is_passed_on(trace, loss):
-            told.update(map(id, missed))
-            found = LeftOut(*_place(trace, source, loss, ran), tuple(missed), ran, steps[id(missed[0])])
+            found = LeftOut(*_place(trace, source, loss, ran), tuple(missed), ran, waiting[id(missed[0])])
+            for leaf in missed:
+                del waiting[id(leaf)]
             if not may_train_elsewhere(trace, source, found.step, "" if found.held else missed[0].label):
                 yield found
 
 
-def _steps(trace: Trace) -> dict[int, Stepped]:
-    """A step for each parameter that an optimizer has, or is presumed to, beside others that it changes."""
+def _waiting(trace: Trace, runs: Sequence[BackwardRan]) -> dict[int, Stepped]:
+    """The parameters that no backward reaches, with a step of an optimizer that has them, or is presumed to.
+
+    That optimizer changes others. What is not seen of a loss may depend on what was handed to it.
+    """
+    contained = {id(each) for run in runs for root in run.call.roots if root.is_open for each in root.lineage()}
+    reached = {id(leaf.storage) for run in trace.of(BackwardRan) for leaf in reached_leaves(run)}
     moved = {id(step.optimizer) for step in trace.of(Stepped) if step.updated or not step.known}
-    steps = ((each.tensor, each.stepped[-1]) for each in learners(trace).values() if each.stepped)
-    found = {id(tensor): step for tensor, step in steps if id(step.optimizer) in moved}
-    for step in trace.of(Stepped):
-        for tensor in step.meant:
-            found.setdefault(id(tensor), step)
-    return found
+    steps = [(each.tensor, each.stepped[-1]) for each in learners(trace).values() if each.stepped and not each.given]
+    steps += [(tensor, step) for step in trace.of(Stepped) for tensor in step.meant]
+    return {
+        id(leaf): step
+        for leaf, step in reversed(steps)
+        if leaf.flag and id(step.optimizer) in moved and id(leaf) not in contained and reached.isdisjoint(_memory(leaf))
+    }
 
 
 def _ends(trace: Trace) -> set[Node]:
@@ -107,7 +109,7 @@ def _is_passed_on(trace: Trace, loss: Tensor) -> bool:
     if loss.left is not None or any(tensor_of(each) is loss for each in in_record(trace.returned)):
         return True
     kept = any(event.tensor is loss for stored in trace.of(Stored) for event in stored.one_by_one() if stored.is_kept)
-    return kept or any("." in bound.name for bound in trace.of(Bound) if bound.tensor is loss)
+    return kept or any(isinstance(bound.site.node, ast.Attribute) for bound in bindings(trace, loss))
 
 
 def _place(trace: Trace, source: Source, loss: Tensor, ran: BackwardRan) -> tuple[Site, str]:

@@ -224,7 +224,10 @@ def _is_by_setting(trace: Trace, source: Source, severed: Severed) -> bool:
             return True
         site = switch.site
     inside = ancestry(trace, site.node)
-    return any(isinstance(each, ast.If) and not _is_run(each, inside) for each in _of_function(inside))
+    return any(
+        isinstance(each, ast.If) and not (_is_run(each, inside) or _asks_for_turn(trace, each))
+        for each in _of_function(inside)
+    )
 
 
 def _is_chosen(switch: ast.AST) -> bool:
@@ -250,6 +253,16 @@ def _is_run(branch: ast.If, inside: Sequence[ast.AST]) -> bool:
             return any(each in branch.body for each in inside)
         case ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr="training")):
             return any(each in branch.orelse for each in inside)
+    return False
+
+
+def _asks_for_turn(trace: Trace, branch: ast.If) -> bool:
+    """True if a branch asks for a number, and calls of its function take it at some times and not at others."""
+    match branch.test:
+        case ast.Compare(left=ast.Name(), ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=int())]):
+            function = function_of(trace, branch)
+            calls = 0 if function is None else trace.visits.get(function.body[0], 0)
+            return 0 < trace.visits.get(branch.body[0], 0) < calls
     return False
 
 

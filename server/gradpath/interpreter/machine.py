@@ -104,6 +104,8 @@ class Machine:
         self.globals = Scope()
         self.frame = Frame(file, self.globals)
         self.node: ast.AST = trace.entry
+        self.returned: ast.Return | None = None
+        """The statement that returned last, from any function."""
         self._site = Site(file, self.node, None, ())
         self.budget = Budget(budget)
         self.elsewhere: float = budget // 2  # What is left for calls into other files.

@@ -191,7 +191,9 @@ def _annotated(machine: Machine, node: ast.AnnAssign) -> Signal:
 
 
 def _return(machine: Machine, node: ast.Return) -> Signal:
-    return Returned(None if node.value is None else evaluate(machine, node.value))
+    value = None if node.value is None else evaluate(machine, node.value)
+    machine.returned = node
+    return Returned(value)
 
 
 def _global(machine: Machine, node: ast.Global) -> Signal:

@@ -66,7 +66,9 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     presumed = _presumed(trace, source, found, groups)
     # A way around a checkpoint, by a setting, says nothing of the way through it.
     by_checkpoint = all(cuts.is_checkpoint(place.severed.cause) for place in places)
-    if not one:
+    if not one and found.step.site.node is first.ran.site.node:  # A framework steps there.
+        headline = f"{what} {gets} {nothing}: every way to the loss is cut off"
+    elif not one:
         headline = f"`{source.short(at, limit=30)}` never changes {what}: every way to the loss is cut off"
     elif main.estimate is not None:
         headline = estimates.headline(source, main.estimate, what)

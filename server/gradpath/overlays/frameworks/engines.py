@@ -121,7 +121,7 @@ def at_result(machine: Machine, function: Function, run: Callable[[], None]) -> 
     frame = Frame(function.path or before.path, before.scope, before.function, before.caller)
     frame.parent, frame.depth, frame.outer_loops, frame.loops = before.parent, before.depth, before.outer_loops, []
     frame.loops = before.loops
-    machine.frame, machine.node = frame, _place_of_result(function.node, machine.trace.visits)
+    machine.frame, machine.node = frame, _place_of_result(machine, function.node)
     try:
         run()
     except AutogradError as error:
@@ -137,10 +137,13 @@ def site_of_result(machine: Machine, function: Function) -> Site:
     return found[0]
 
 
-def _place_of_result(function: ast.AST, visits: Mapping[ast.AST, int]) -> ast.AST:
-    """The value of the last `return` that was reached, else of the last one in the text."""
-    order = {node: number for number, node in enumerate(visits)}
-    return max(places_of_result(function), key=lambda each: order.get(each[0], -1))[1]
+def _place_of_result(machine: Machine, function: ast.AST) -> ast.AST:
+    """The value of the `return` that was the last one, else of the last one in the text that was reached, or is there."""
+    places = places_of_result(function)
+    visits = machine.trace.visits
+    reached = (value for node, value in places if node in visits)
+    latest = next((value for node, value in places if node is machine.returned), None)
+    return latest if latest is not None else next(reached, places[0][1])
 
 
 def places_of_result(function: ast.AST) -> list[tuple[ast.AST, ast.AST]]:

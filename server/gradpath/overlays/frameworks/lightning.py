@@ -1,7 +1,8 @@
 """Lightning: `training_step` returns the loss, and the trainer clears, back-propagates and steps.
 
 As documented for automatic optimization: for each batch `training_step`, `optimizer.zero_grad()`, `loss.backward()`,
-`optimizer.step()`; the step may return the loss, a dict with "loss", or None to skip the batch. With
+`optimizer.step()`; the step may return the loss, a dict with "loss", or None to skip the batch. Before Lightning 2.0,
+a step with `optimizer_idx` is run for each optimizer in turn. With
 `self.automatic_optimization = False` the step does all of that itself, by `self.optimizers()` and
 `self.manual_backward(loss)`. `self.log` keeps numbers alone.
 """
@@ -85,17 +86,32 @@ def fit(machine: Machine, module: LightningInstance, batches: Value) -> None:
     automatic = machine.attribute(module, "automatic_optimization")
     host = iter(()) if batches is None else iterate(machine, batches)[0]
 
-    known = len(step.node.args.posonlyargs) + len(step.node.args.args) - 1
+    names = [each.arg for each in (*step.node.args.posonlyargs, *step.node.args.args)][1:]
+    turns = _turns(optimizers) if _INDEX in names else [(optimizers, None)]
     count = itertools.count()
 
     def run(batch: Value) -> None:
-        arguments = Arguments([_plain(batch), next(count)][:known], open=True)
-        result = machine.call(machine.attribute(module, "training_step"), arguments)
-        wanted = machine.decided(automatic) if isinstance(automatic, Unknown) else automatic
-        if wanted is not False:
-            _optimize(machine, step, result, optimizers)
+        given = [_plain(batch), next(count)][: len(names)]
+        for stepped, index in turns:
+            arguments = Arguments(given, {} if index is None else {_INDEX: index}, open=True)
+            result = machine.call(machine.attribute(module, "training_step"), arguments)
+            wanted = machine.decided(automatic) if isinstance(automatic, Unknown) else automatic
+            if wanted is not False:
+                _optimize(machine, step, result, stepped, in_turn=len(turns) > 1)
 
     engines.repeat(machine, step.node, host, run)
+
+
+_INDEX = "optimizer_idx"
+"""The parameter by which a step is told, before Lightning 2.0, for which of several optimizers it is run."""
+
+
+def _turns(optimizers: Value) -> list[tuple[Value, int | None]]:
+    """The optimizers one after the other, each with its number; all at once where there is one, or none is seen."""
+    several = list(_each(optimizers))
+    if len(several) < 2:
+        return [(optimizers, None if not several else 0)]
+    return [(each, index) for index, each in enumerate(several)]
 
 
 def _plain(batch: Value) -> Value:
@@ -104,21 +120,26 @@ def _plain(batch: Value) -> Value:
     return batch
 
 
-def _optimize(machine: Machine, step: Function, result: Value, optimizers: Value) -> None:
-    """Automatic optimization of the result of `training_step`."""
+def _optimize(machine: Machine, step: Function, result: Value, optimizers: Value, *, in_turn: bool) -> None:
+    """Automatic optimization of the result of `training_step`, which is run for one optimizer, or `in_turn`."""
     loss = result.look_up("loss") if isinstance(result, Dict) else result
     if loss is None or loss is UNDEFINED:
         return
     known = [each for each in _each(optimizers) if isinstance(each, OptimizerInstance)]
-    for optimizer in known:
-        machine.call(machine.attribute(optimizer, "zero_grad"), Arguments())
-    engines.at_result(machine, step, lambda: _discard(engines.back_propagate(machine, loss, Arguments())))
-    for optimizer in known:
-        machine.call(machine.attribute(optimizer, "step"), Arguments())
 
+    def each_one(method: str) -> None:
+        for optimizer in known:
+            machine.call(machine.attribute(optimizer, method), Arguments())
 
-def _discard(value: Value) -> None:
-    return
+    def update() -> None:
+        engines.back_propagate(machine, loss, Arguments())
+        if in_turn:  # What each of several optimizers does is told apart by what the step returned to it.
+            each_one("step")
+
+    each_one("zero_grad")
+    engines.at_result(machine, step, update)
+    if not in_turn:
+        each_one("step")
 
 
 def optimizers_of(machine: Machine, module: LightningInstance) -> Value:

@@ -138,7 +138,7 @@ def site_of_result(machine: Machine, function: Function) -> Site:
 
 
 def _place_of_result(machine: Machine, function: ast.AST) -> ast.AST:
-    """The value of the `return` that was the last one, else of the last one in the text that was reached, or is there."""
+    """The value of the `return` that was executed last, else of the last one in the text that was reached."""
     places = places_of_result(function)
     visits = machine.trace.visits
     reached = (value for node, value in places if node in visits)

@@ -55,13 +55,13 @@ def _continuing(crossing: Crossing, node: Node, edge: Node) -> tuple[Site, str, 
 
 def readings(crossing: Crossing) -> list[tuple[Site, ast.expr]]:
     """The expressions that read what is entered, each with the place in its body; empty where one is not found."""
-    takings = [_taking(crossing, node, edge) for node, edge in crossing.edges]
-    found = {id(each[1]): each for each in takings if each is not None}
-    return [] if None in takings else list(found.values())
+    takings = [_takings(crossing, node, edge) for node, edge in crossing.edges]
+    found = {id(read): (frame, read) for each in takings for frame, read in each}
+    return list(found.values()) if all(takings) else []
 
 
-def _taking(crossing: Crossing, node: Node, edge: Node) -> tuple[Site, ast.expr] | None:
-    """Where `node` takes the result of `edge`: the outermost body, from that of `near` inwards, that names it once."""
+def _takings(crossing: Crossing, node: Node, edge: Node) -> list[tuple[Site, ast.expr]]:
+    """Where `node` takes the result of `edge`: in the outermost body, from that of `near` inwards, that names it."""
     trace, source = crossing.trace, crossing.source
     tensors = [each for each in inputs_of(trace, node) if each.node is edge] or list(edge.outputs)
     callers = {id(frame.caller) for frame in crossing.near.frames()}
@@ -70,9 +70,9 @@ def _taking(crossing: Crossing, node: Node, edge: Node) -> tuple[Site, ast.expr]
     for frame in reversed(frames[: outermost + 1]):
         for tensor in tensors[:1]:
             reads = reads_at(trace, source, tensor, frame)
-            if len(reads) == 1:
-                return frame, reads[0]
-    return None
+            if reads:
+                return [(frame, read) for read in reads]
+    return []
 
 
 def reads_at(trace: Trace, source: Source, tensor: Tensor, frame: Site) -> list[ast.expr]:

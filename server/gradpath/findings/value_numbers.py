@@ -56,7 +56,8 @@ class ValueNumbers:
         match event:
             case Built(node=node, inputs=inputs):
                 given = [self.of(each) for tensors in inputs.values() for each in tensors]
-                self._nodes[node] = self._computed(node.name, given, event.site)
+                names = tuple(each.label for each in node.outputs) if node.name == PRESUMED and not given else ()
+                self._nodes[node] = self._computed(node.name, given, event.site, names)
                 self._counts[node] = len(given)
                 if node.name.endswith("_") and given:
                     self._keep(next(iter(inputs.values()))[0], self._nodes[node])
@@ -117,7 +118,10 @@ class ValueNumbers:
         self._tensors[id(tensor)] = number
         self._kept.append(tensor)  # So that no other tensor gets its id.
 
-    def _computed(self, operation: str, operands: Sequence[int], at: Site | None = None) -> int:
+    def _computed(
+        self, operation: str, operands: Sequence[int], at: Site | None = None, names: tuple[str, ...] = ()
+    ) -> int:
+        """The number of a result; the `names` tell apart what came from unseen code, of operands that are not seen."""
         name = (short_operation(operation) if operation != PRESUMED else _called(at)).rstrip("_")
         options = self._options(at)
         if len(operands) == 1 and (name in _COPIES or (name in _ADDITIONS and options in _NOTHING)):
@@ -126,7 +130,7 @@ class ValueNumbers:
         if is_drawn(name) and not (self._lasting and operands and not name.endswith("_like")):
             self._made[name] += 1
             turn = self._made[name]
-        return hash((name, *operands, turn, options))
+        return hash((name, *operands, turn, options, *names))
 
     def _options(self, at: Site | None) -> str:
         """What an operation is told besides its operands: an index, or the constants among the arguments."""

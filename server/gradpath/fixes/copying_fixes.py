@@ -64,3 +64,17 @@ def _places(trace: Trace, source: Source, found: Overwriting) -> Iterator[tuple[
         around = ancestry(trace, read)
         outer = around[-2] if len(around) > 1 else None
         yield site, outer if isinstance(outer, ast.Subscript) and outer.value is read else read
+
+
+def copied(source: Source, site: Site) -> Iterator[Fix]:
+    """A copy where the alias is made."""
+    node, document = site.node, source.document(site)
+    if not isinstance(node, ast.expr):
+        return
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict":
+        text = edits.flat(document, node)
+        copied = f"{{name: value.clone() for name, value in {text}.items()}}"
+        yield Fix.by(Repair(Way.USE_COPY, text=copied), Safety.UNSAFE, (edits.replace(document, node, copied),))
+        return
+    text = edits.followed(edits.flat(document, node), node, ".clone()")
+    yield Fix.by(Repair(Way.USE_COPY, text=text), Safety.UNSAFE, edits.append(document, node, ".clone()"))

@@ -160,12 +160,16 @@ def _where_kept(crossing: Crossing) -> Iterator[Fix]:
     """`self.last = out.detach()`, `memory.append(x.detach())`: what is for later keeps the value alone."""
     places = [_keeping(crossing, edge) for edge in crossing.entered]
     found = {id(each[1]): each for each in places if each is not None}
-    for site, value, target in found.values() if len(found) == 1 and None not in places else ():
-        document = crossing.source.document(site)
-        kept = edits.followed(edits.flat(document, value), value, ".detach()")
-        text = f"{target} = {kept}" if target else kept
-        name = target or edits.flat(document, value)
-        yield _fix(Way.STORE_VALUE, [name], [value.lineno], text, edits.append(document, value, ".detach()"))
+    if None in places or len({each[0].path for each in found.values()}) != 1 or len(found) > MOST:
+        return
+    document = crossing.source.document(next(iter(found.values()))[0])
+    kept = [edits.followed(edits.flat(document, value), value, ".detach()") for _, value, _ in found.values()]
+    changes = [edit for _, value, _ in found.values() for edit in edits.append(document, value, ".detach()")]
+    targets = [target for *_, target in found.values() if target]
+    if len(found) == 1 or not targets:
+        text = " = ".join([*targets, ", ".join(kept)])
+        names = targets or [edits.flat(document, value) for _, value, _ in found.values()]
+        yield _fix(Way.STORE_VALUE, names, sorted({value.lineno for _, value, _ in found.values()}), text, changes)
 
 
 def _keeping(crossing: Crossing, node: Node) -> tuple[Site, ast.expr, str] | None:
@@ -186,7 +190,21 @@ def _keeping(crossing: Crossing, node: Node) -> tuple[Site, ast.expr, str] | Non
             case _, ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Attribute() as value):
                 if crossing.loop is not None and is_read_first(crossing.loop.body, name):
                     return event.site, value, name
+        packed = next(_packed(crossing, event), None) if isinstance(event, Bound) else None
+        if packed is not None:
+            return event.site, packed, ""
     return None
+
+
+def _packed(crossing: Crossing, bound: Bound) -> Iterator[ast.expr]:
+    """Where the same body puts a variable into a tuple or a list that it keeps: `h` of `state = (h, c)`."""
+    body = function_of(crossing.trace, bound.site.node)
+    for each in crossing.trace.visits:
+        match each:
+            case ast.Assign(value=ast.Tuple(elts=items) | ast.List(elts=items)) if (
+                each.lineno > bound.site.line and function_of(crossing.trace, each) is body
+            ):
+                yield from (item for item in items if isinstance(item, ast.Name) and item.id == bound.name)
 
 
 # Before it is used again

@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Fix, Safety
+from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import block_of, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
+from gradpath.source.index import names_in, stored_names
 
 
 def put_together(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
@@ -32,10 +33,15 @@ def put_together(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
     dim = next(place[0] for place in places if place is not None)
     call = "stack" if all(place is not None and place[2] is None for place in places) else "cat"
     text = f"{whole.id} = {torch}.{call}([{names}], dim={dim})"
-    edit = edits.insert_after(document, taken[-1][0], text)
-    if edit is not None:
-        repair = Repair(Way.FROM_PARTS, (whole.id,), (taken[-1][0].lineno,), text)
-        yield Fix.by(repair, Safety.UNSAFE, (edit,))
+    taking = list(dict.fromkeys(each for each, *_ in taken))
+    before = [each for each in block if each.lineno < taking[0].lineno and whole.id not in stored_names(each)]
+    first = next((each for each in before if whole.id in names_in(each)), None)
+    if first is None:
+        change: Edit | Sequence[Edit] | None = edits.insert_after(document, taking[-1], text)
+    else:  # What is computed from the whole comes later, then.
+        change = edits.relocated(document, taking, lambda *lines: edits.insert_before(document, first, *lines, text))
+    repair = Repair(Way.FROM_PARTS, (whole.id,), (taking[-1].lineno,), text)
+    yield from Fix.of(repair, Safety.UNSAFE, change)
 
 
 def _pairs(statement: ast.stmt) -> Iterator[tuple[str, ast.Subscript]]:

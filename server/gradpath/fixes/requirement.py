@@ -19,7 +19,7 @@ from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, Flagged, Kept, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
-from gradpath.source.index import holds, names_in, stored_names
+from gradpath.source.index import holds, inside, names_in, stored_names
 
 
 def optimizers(trace: Trace) -> dict[ast.Assign, Site]:
@@ -42,22 +42,27 @@ def required_earlier(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
 
 
 def required_before(trace: Trace, source: Source, failure: Failed, wanted: Tensor) -> Iterator[Fix]:
-    """`x.requires_grad_()` before the first statement that computes with `x` what is then differentiated."""
+    """`x.requires_grad_()` before the first statement that reads `x`, of those that lead to its use."""
     uses = [event.site for event in trace.of(Built) if any(wanted in each for each in event.inputs.values())]
-    uses = uses or _uses_without_graph(failure, wanted)
-    for frame in failure.site.frames():
-        names = (each.text for each in failure.kept if each.caller is frame.caller and each.form.tensors == (wanted,))
-        name = next(names, None)
-        use = next((site for each in uses for site in each.frames() if site.caller is frame.caller), None)
-        if name is None or use is None or use.node is failure.site.node:
-            continue
-        statement = statement_of(trace, use.node)
-        text = f"{name}.requires_grad_()"
-        edit = edits.insert_before(source.document(use), statement, text)
-        if edit is not None:
-            repair = Repair(Way.REQUIRE_BEFORE, (name,), (statement.lineno,), text)
-            yield Fix.by(repair, Safety.SAFE, (edit,))
+    for site in (*uses, *_uses_without_graph(failure, wanted), failure.site):
+        for frame in site.frames():
+            kept = (each for each in failure.kept if each.caller is frame.caller and each.form.tensors == (wanted,))
+            name = next((each.text for each in kept), None)
+            if name is None:
+                continue
+            document, near = source.document(frame), statement_of(trace, frame.node)
+            made = [each.site.line for each in trace.of(Bound) if each.tensor is wanted and each.name == name]
+            later = (each for each in block_of(trace, near) if each.lineno > max(made, default=0))
+            place = next((each for each in later if _reads(each, name)), near)
+            text = f"{name}.requires_grad_()"
+            repair = Repair(Way.REQUIRE_BEFORE, (name,), (place.lineno,), text)
+            yield from Fix.of(repair, Safety.SAFE, edits.insert_before(document, place, text))
             return
+
+
+def _reads(statement: ast.stmt, name: str) -> bool:
+    """True if a statement reads a variable or an attribute."""
+    return any(ast.unparse(each) == name for each in inside(statement, ast.Name, ast.Attribute))
 
 
 def required_for(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:

@@ -62,7 +62,8 @@ def _kept(case: Case) -> Iterator[Fix]:
     edit = None if call is None else edits.add_keyword(case.source.document(before), call, "retain_graph", "True")
     doubles = case.same_root and case.earlier.accumulates
     repair = Repair(Way.RETAIN_TWICE if doubles else Way.RETAIN, lines=(before.line,))
-    yield from Fix.of(repair, Safety.SAFE, edit, eligible=not doubles)
+    sure = all(step.known for step in stepped_since(case.trace, case.earlier))  # Else it may have changed what is kept.
+    yield from Fix.of(repair, Safety.SAFE if sure else Safety.UNSAFE, edit, eligible=sure and not doubles)
 
 
 def _keeping_call(case: Case) -> Site:

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from gradpath.autograd.tensor import UNSEEN
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
@@ -44,11 +45,15 @@ def given_too(
         if making is None or not isinstance(binding, ast.Assign | ast.Expr) or given.site.path != frame.path:
             continue
         optimizer, shown = edits.flat(document, making.targets[0]), edits.flat(document, binding)
-        if function_of(trace, making) is not function_of(trace, binding) and not optimizer.startswith("self."):
-            continue
+        maker, local = function_of(trace, making), set[str]()
+        if maker is not function_of(trace, binding):
+            local = set() if maker is None else arguments_of(maker) | stored_names(maker)
+            if not optimizer.startswith("self."):
+                continue
         bound = edits.flat(document, binding.targets[0]) if isinstance(binding, ast.Assign) else shown
         after, before = moved_after(trace, document, [making], binding), moved_before(trace, document, binding, making)
-        again = edits.insert_after(document, binding, edits.flat(document, making))
+        here = names_in(making.value).isdisjoint(local - {"self"})
+        again = edits.insert_after(document, binding, edits.flat(document, making)) if here else None
         group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
         added = edits.insert_after(document, binding, group) if part else None
         for way, subject, text, changes in (
@@ -73,14 +78,18 @@ def of_others(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
             pass
         case _:
             return
-    owned = {id(each) for event in trace.of(Stepped) for each in event.parameters}
-    missed = {id(leaf) for run in trace.of(BackwardRan) for leaf in reached_leaves(run) if leaf.is_parameter} - owned
+    owned = {id(each) for event in trace.of(Stepped) for each in event.held}
+    reached = [leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run) if id(leaf) not in owned]
+    missed = {id(leaf) for leaf in reached if leaf.is_parameter}
     document, function = source.document(made), function_of(trace, made.node)
     given = set[str]() if function is None else arguments_of(function)
+    names = [leaf.label for leaf in reached if leaf.operation == UNSEEN]
     for event in trace.of(Named):
         name, here = target_of(source, event), (function_of, class_of)["." in target_of(source, event)]
         seen = here(trace, event.site.node) is here(trace, made.node) or name in given
-        if seen and name != edits.flat(document, module) and not missed.isdisjoint(ways_of(trace, event)):
+        names += [name] if seen and not missed.isdisjoint(ways_of(trace, event)) else []
+    for name in dict.fromkeys(names):
+        if name and name != edits.flat(document, module):
             change = edits.replace(document, module, name)
             yield Fix.by(Repair(Way.PARAMETERS_OF, (name,)), Safety.UNSAFE, (change,))
 

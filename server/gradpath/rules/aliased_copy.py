@@ -15,6 +15,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import statement_of, tests_of
 from gradpath.fixes import edits
+from gradpath.fixes.copying_fixes import copied
 from gradpath.interpreter.ownership import Loaded, Named, Taken
 from gradpath.interpreter.trace import Built, CutOff, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
@@ -80,7 +81,7 @@ def _of_kept(source: Source, at: Site, change: Site, last: Step) -> Report:
         f"`{taken}` is no copy: it changes with the model",
         (Step(at, "shares the memory of the parameters"), Step(change, "changes both"), last),
         help=f"keep a copy: `copy.deepcopy({taken})`",
-        fixes=source.proposed(_copied(source, at)),
+        fixes=source.proposed(copied(source, at)),
     )
 
 
@@ -268,7 +269,7 @@ def _of_value(source: Source, found: _Used) -> Report:
             Step(found.site, "mixes the parameter with itself"),
         ),
         help=f"keep a copy: `{text}.clone()`",
-        fixes=source.proposed(_copied(source, found.made)),
+        fixes=source.proposed(copied(source, found.made)),
     )
 
 
@@ -308,20 +309,6 @@ def _of_led(source: Source, mixture: Mixture, step: Stepped) -> Report:
         ),
         help="write the average into the network that is to follow: exchange the two",
     )
-
-
-def _copied(source: Source, site: Site) -> Iterator[Fix]:
-    """A copy where the alias is made."""
-    node, document = site.node, source.document(site)
-    if not isinstance(node, ast.expr):
-        return
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict":
-        text = edits.flat(document, node)
-        copied = f"{{name: value.clone() for name, value in {text}.items()}}"
-        yield Fix.by(Repair(Way.USE_COPY, text=copied), Safety.UNSAFE, (edits.replace(document, node, copied),))
-        return
-    text = edits.followed(edits.flat(document, node), node, ".clone()")
-    yield Fix.by(Repair(Way.USE_COPY, text=text), Safety.UNSAFE, edits.append(document, node, ".clone()"))
 
 
 def _network_copied(trace: Trace, source: Source, named: Named) -> Iterator[Fix]:

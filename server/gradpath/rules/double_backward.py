@@ -98,7 +98,7 @@ def _steps(case: Case) -> Iterator[Step]:
 def _why(case: Case, fix: Fix) -> str:
     way, taken = fix.said, taken_alone(case)
     match fix.repairs[0].transformation:
-        case Transformation.DETACH if taken is not None:
+        case Transformation.DETACH if taken is not None and taken[1].lineno in fix.repairs[0].lines:
             call, value = case.source.short(case.before), case.source.text(taken[0], taken[1])
             return f"`{call}` trains nothing upstream of `{value}`: {way}"
         case Transformation.DETACH if case.same_place or state_of(case) is not None:

@@ -12,7 +12,7 @@ from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import statement_of
-from gradpath.fixes.untrained_fixes import of_others
+from gradpath.fixes.untrained_fixes import given_too, of_others
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, GradientSet, Named, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers
@@ -34,15 +34,16 @@ def rebound(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
             given = next((owners[each] for each in left if each in owners), None)
             tensors = tuple(strange[each] for each in ways if each in strange)
             if given is not None and tensors and held.isdisjoint(ways):
-                yield Lacking(tensors, event.site, [given], partial(_takes_the_name, event))
+                yield Lacking(tensors, event.site, [given], partial(_takes_the_name, trace, event))
 
 
-def _takes_the_name(bound: Named, source: Source, given: Given) -> Words:
+def _takes_the_name(trace: Trace, bound: Named, source: Source, given: Given) -> Words:
     name = target_of(source, bound)
     return Words(
         f"`{name}` is never trained from here on: its optimizer has the parameters of the old one",
         (Step(given.site, "takes the parameters of the old one"), Step(bound.site, "another module, of the same name")),
         f"make the optimizer again, or load the values: `{name}.load_state_dict(...)`",
+        given_too(trace, source, given, bound.site, name),
         arrives="gives it gradients",
     )
 
@@ -68,7 +69,7 @@ def copied(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
             found.setdefault(id(leaf.origin.node), (owners[id(before)], leaf.origin, []))[2].append(leaf)
     for given, site, tensors in found.values():
         words = _takes_the_place if tensors[0].copied is None else _is_a_copy
-        yield Lacking(tuple(tensors), site, [given], partial(words, site))
+        yield Lacking(tuple(tensors), site, [given], partial(words, trace, site))
 
 
 def _is_trained_after(trace: Trace, original: Tensor, made: Site) -> bool:
@@ -94,21 +95,23 @@ def _before(leaf: Tensor) -> Iterator[Tensor]:
         before = before.copied or before.succeeds
 
 
-def _takes_the_place(site: Site, source: Source, given: Given) -> Words:
+def _takes_the_place(trace: Trace, site: Site, source: Source, given: Given) -> Words:
     return Words(
         f"`{source.short(site)}` is never trained: its optimizer has the parameters of the old one",
         (Step(given.site, "takes the parameters of the old one"), Step(site, "another model takes its place")),
         "make the optimizer again, or load the values: `load_state_dict(...)`",
+        given_too(trace, source, given, site),
         arrives="gives the new one gradients",
         last="leaves the new one as it is",
     )
 
 
-def _is_a_copy(site: Site, source: Source, given: Given) -> Words:
+def _is_a_copy(trace: Trace, site: Site, source: Source, given: Given) -> Words:
     return Words(
         f"`{source.short(site)}` is never trained: its optimizer has the parameters of the original",
         (Step(given.site, "takes the parameters of the original"), Step(site, "copies it")),
         "make an optimizer for the copy",
+        given_too(trace, source, given, site),
         arrives="gives the copy gradients",
         last="leaves the copy as it is",
     )

@@ -12,6 +12,7 @@ from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import call_of
+from gradpath.fixes.untrained_fixes import of_others
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Stepped, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers, written
@@ -41,6 +42,7 @@ def _have_the_same(trace: Trace, first: Given, missing: tuple[Tensor, ...], sour
         f"`{name}` is never trained: two optimizers have the same parameters",
         (Step(one.site, "takes the parameters"), Step(two.site, "takes the same parameters again")),
         f"give the {'second' if again else 'first'} one the parameters of `{name}`",
+        of_others(trace, source, given.site),
     )
 
 

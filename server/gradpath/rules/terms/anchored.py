@@ -9,6 +9,7 @@ from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import UNSEEN
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, short_operation
+from gradpath.fixes.copying_fixes import copied
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -39,6 +40,7 @@ class Anchored:
                 Step(self.ran.site, "gives the parameter no gradient from it"),
             ),
             help="keep a copy: `p.detach().clone()` stays as it is when the parameter is updated",
+            fixes=source.proposed(() if self.kept is None else copied(source, self.kept)),
         )
 
 

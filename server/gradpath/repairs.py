@@ -139,7 +139,6 @@ class Way(Enum):
     UNRECORDED = _T.GRAD_MODE, "Write under `torch.no_grad()`"
     UNRECORDED_AFTER = _T.GRAD_MODE, "Write under `torch.no_grad()`, after {lines}"
     UPDATE_IN_PLACE = _T.GRAD_MODE, "Update in place: `{text}`"
-    WRITE_INTO = _T.GRAD_MODE, "Write into {what}: `{text}`"
     NEW_TENSOR = _T.OUT_OF_PLACE, "Make a new tensor: `{text}`"
     NEW_TENSOR_BY = _T.OUT_OF_PLACE, "Make a new tensor with {what}"
     NEW_IN_DICT = _T.OUT_OF_PLACE, "Put the result into the dict: `{text}`"

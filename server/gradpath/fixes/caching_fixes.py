@@ -15,8 +15,6 @@ from gradpath.repairs import Repair, Way
 from gradpath.source.nodes import last_name
 
 _MEMORIES = ("lru_cache", "cache", "cached_property")
-_QUESTIONS = ("cache_clear", "cache_info", "cache_parameters")
-"""What a program may ask of a function that remembers."""
 
 
 def computed_each_time(case: Case) -> Iterator[Fix]:
@@ -28,9 +26,9 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
         yield from _uncached(case, frame)
         function = function_of(case.trace, frame.node)
         memory = None if function is None else _memory(function)
-        document = case.source.document(frame)
-        if function is None or memory is None or any(name in document.text for name in _QUESTIONS):
+        if function is None or memory is None:
             continue
+        document = case.source.document(frame)
         if _name(memory) == "cached_property":
             edit = edits.replace(document, memory, "property")
             repair = Repair(Way.EACH_TIME, (function.name,), (memory.lineno,), "@property")

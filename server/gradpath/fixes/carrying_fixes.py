@@ -15,8 +15,8 @@ from gradpath.fixes import edits
 from gradpath.fixes.caching_fixes import computed_each_time
 from gradpath.fixes.container_fixes import emptied, forgotten, holds_terms, started_anew
 from gradpath.fixes.detachment import detached_where_read, detachments
+from gradpath.fixes.in_place_updates import projected
 from gradpath.fixes.method_fixes import computed_where_read
-from gradpath.fixes.projected_fixes import projected
 from gradpath.fixes.recomputation import Need, recomputations
 from gradpath.interpreter.trace import Cleared, Stepped
 from gradpath.repairs import Repair, Way

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import REPARAMETRIZED
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings import cuts
-from gradpath.findings.cuts import CASTS, Cause, Switch, creates_graph, is_checkpoint, switch_of
+from gradpath.findings.cuts import CASTS, Cause, Switch, checkpoint_of, creates_graph, is_checkpoint, switch_of
 from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import ancestry, function_of, statement_of
@@ -127,20 +127,9 @@ def turned(source: Source, site: Site) -> Iterator[Fix]:
 
 def _reentrant(source: Source, cause: Cause) -> Iterator[Fix]:
     """`use_reentrant=False` where no input of a checkpoint requires a gradient."""
-    if not is_checkpoint(cause) or cause.site is None:
-        return
-    for frame in cause.site.frames():
-        call = frame.node
-        if not isinstance(call, ast.Call) or not _is_named(call.func, "checkpoint"):
-            continue
-        yield from _passing(source, frame, Repair(Way.NOT_REENTRANT, lines=(frame.line,)), "use_reentrant", "False")
-        return
-
-
-def _is_named(function: ast.expr, name: str) -> bool:
-    return (isinstance(function, ast.Name) and function.id == name) or (
-        isinstance(function, ast.Attribute) and function.attr == name
-    )
+    call = checkpoint_of(cause)
+    if call is not None:
+        yield from _passing(source, call, Repair(Way.NOT_REENTRANT, lines=(call.line,)), "use_reentrant", "False")
 
 
 def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:

@@ -291,8 +291,22 @@ def torch_in(document: Document) -> str | None:
     return "torch" if _USED.search(document.text) else None
 
 
+def nn_in(document: Document) -> str | None:
+    """What a file calls `torch.nn`."""
+    found = _NN.search(document.text)
+    if found is not None:
+        return found[1] or found[2] or "nn"
+    torch = torch_in(document)
+    return None if torch is None else f"{torch}.nn"
+
+
 _IMPORTED = regex(r"^[ \t]*import[ \t]+torch(?:[ \t]+as[ \t]+(\w+))?[ \t]*(?:[#;,\r\n]|\Z)", re.M)
 _USED = regex(
     r"^[ \t]*import[ \t]+torch(?:\.\w+)+[ \t]*(?:[#;,\r\n]|\Z)|^(?![ \t]*(?:#|import\b|from\b)).*?(?<![\w.])torch\.\w",
+    re.M,
+)
+_NN = regex(
+    r"(?:^|;)[ \t]*(?:from[ \t]+torch[ \t]+import[ \t]+(?:[^\n#]*,[ \t]*)?nn(?:[ \t]+as[ \t]+(\w+))?"
+    r"|import[ \t]+torch\.nn[ \t]+as[ \t]+(\w+))",
     re.M,
 )

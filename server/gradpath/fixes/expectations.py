@@ -73,7 +73,7 @@ def expected(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
             case _:
                 numbers = True
     if numbers:
-        yield from _number(trace, site, choice, node, name)
+        yield from list(_number(trace, site, choice, node, name)) or _scores(trace, site, choice, node)
 
 
 def _choice(source: Source, cause: Cause) -> _Choice | None:
@@ -162,6 +162,15 @@ def _number(trace: Trace, site: Site, choice: _Choice, node: ast.AST | None, nam
         case _:
             return
     yield Fix.by(Repair(Way.EXPECTED_INDEX, lines=(site.line,), text=text), Safety.UNSAFE, (edit,))
+
+
+def _scores(trace: Trace, site: Site, choice: _Choice, node: ast.AST | None) -> Iterator[Fix]:
+    """The scores themselves, as a loss takes them that compares them with classes."""
+    whole, _ = _converted(trace, node) if node is not None else (None, None)
+    text = "" if whole is None else edits.flat(choice.document, whole)
+    if whole is not None and text.startswith(choice.text):
+        repair = Repair(Way.DROP_CUT, lines=(site.line,), text=text.removeprefix(choice.text))
+        yield Fix.by(repair, Safety.UNSAFE, (edits.replace(choice.document, whole, choice.text),))
 
 
 def _put(trace: Trace, document: Document, node: ast.AST, text: str) -> Edit:

@@ -14,7 +14,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
-from gradpath.source.index import holds, names_in, stored_names
+from gradpath.source.index import holds, names_in, names_of, stored_names
 
 
 def into_block(
@@ -22,55 +22,22 @@ def into_block(
 ) -> tuple[Edit, ...] | None:
     """Move statements to the start of `body`, the block of `owner`, which comes after them, however deep.
 
-    Not where `body` binds a name that they read, nor where something reads what they bind that stays before `body` or
-    is run where `body` may not be.
+    Not where a statement that they pass, or that they move into, binds a name that they read or bind.
     """
     block = block_of(trace, statements[0])
-    places = [next((i for i, each in enumerate(block) if each is moved), None) for moved in statements]
+    places = [block.index(each) if each in block else None for each in statements]
     end = next((i for i, each in enumerate(block) if holds(each, owner)), None)
-    if end is None or any(place is None or place >= end for place in places):
+    known = [each for each in places if each is not None]
+    if end is None or len(known) < len(places) or max(known) >= end:
         return None
+    names = {name for each in statements for name in names_of(each)}
     bound = {name for each in statements for name in stored_names(each)}
-    read = {name for each in statements for name in names_in(each)} - bound
-    start = min(place for place in places if place is not None)
-    between = [each for each in block[start:end] if not any(each is moved for moved in statements)]
-    if (
-        _reads_around(block[end], owner) & bound
-        or (_is_optional(block[end], owner) and _reads(block[end + 1 :], statements, bound))
-        or read & stored_names(block[end])
-        or any(names_in(each) & bound or stored_names(each) & (bound | read) for each in between)
-    ):
+    between = [each for each in block[min(known) : end] if each not in statements]
+    if any(stored_names(each) & names or names_in(each) & bound for each in between):
+        return None
+    if stored_names(block[end]) & (names - bound):
         return None
     return edits.relocated(document, statements, partial(edits.insert_before, document, first_line(body)))
-
-
-def _reads(block: Sequence[ast.stmt], statements: Sequence[ast.stmt], bound: set[str]) -> bool:
-    """True if a block reads the names that `statements` bind, or attributes that they set."""
-    stored = [part for each in statements for part in ast.walk(each) if isinstance(part, ast.Attribute)]
-    attributes = {each.attr for each in stored if isinstance(each.ctx, ast.Store)}
-    used = {part.attr for each in block for part in ast.walk(each) if isinstance(part, ast.Attribute)}
-    return bool(used & attributes) or any(names_in(each) & bound for each in block)
-
-
-def _is_optional(statement: ast.stmt, owner: ast.stmt) -> bool:
-    """True if a statement may leave out `owner`, which is in it, for another reason than that a loop has nothing."""
-    around = [each for each in ast.walk(statement) if holds(each, owner)]
-    return not all(isinstance(each, (ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith)) for each in around)
-
-
-def _reads_around(statement: ast.stmt, owner: ast.stmt) -> set[str]:
-    """The names that a statement reads outside of functions and of the body of `owner`, which is in it."""
-    found: set[str] = set()
-    todo: list[ast.AST] = [statement]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            continue
-        if isinstance(node, ast.Name):
-            found.add(node.id)
-        inside = getattr(node, "body", []) if node is owner else []
-        todo += [each for each in ast.iter_child_nodes(node) if not any(each is part for part in inside)]
-    return found
 
 
 def first_line(body: list[ast.stmt]) -> ast.stmt:

@@ -17,7 +17,7 @@ from gradpath.fixes.detachment import detached_where_read, detachments
 from gradpath.fixes.method_fixes import computed_where_read
 from gradpath.fixes.moving import removed
 from gradpath.fixes.recomputation import Need, recomputations
-from gradpath.fixes.second_order_fixes import differentiable, differentiated
+from gradpath.fixes.second_order_fixes import differentiable
 from gradpath.interpreter.trace import Built, Cleared, Site, Stepped
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.source.index import contents, holds
@@ -26,7 +26,7 @@ from gradpath.support.fast_dataclasses import replace
 
 def fixes_for(case: Case) -> Iterator[Fix]:
     """The fixes of a case, best first; which of them leave all parameters learning is left to the trial."""
-    yield from differentiated(case)
+    yield from differentiable(case, measured=True)
     yield from _without_repeat(case)
     if not case.same_root:
         yield from detached_where_read(case.way_of_earlier)
@@ -38,7 +38,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     if summed is not None:
         yield summed
     yield from _kept(case)
-    yield from differentiable(case)
+    yield from differentiable(case, measured=False)
     if not case.same_place:
         yield from (replace(fix, eligible=not case.same_root) for fix in again)
         yield from _started_anew(case)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import BackwardCall
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.second_calls import Case
 from gradpath.findings.stories import short_operation
@@ -21,30 +21,22 @@ input, and may well be constant on purpose.
 """
 
 
-def differentiated(case: Case) -> Iterator[Fix]:
-    """`create_graph=True` on the first call, where the second one goes back from a loss that measures its gradient.
+def differentiable(case: Case, *, measured: bool) -> Iterator[Fix]:
+    """`create_graph=True` on a call that only asks for gradients, which are constants without it.
 
-    Such as the penalty of a critic, the derivative in a differential equation, the forces of a potential.
+    Safe where the second one goes back from a loss that measures them, such as the penalty of a critic, the derivative
+    in a differential equation, the forces of a potential.
     """
     call = call_of(case.trace, case.before.node)
-    if call is None or case.call is None or case.earlier.accumulates or not _measures(case, case.call.roots):
+    if call is None or case.earlier.accumulates or measured is not (case.call is not None and _measures(case.call)):
         return
     edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
-    yield from Fix.of(Repair(Way.CREATE, lines=(case.before.line,)), Safety.SAFE, edit)
+    yield from Fix.of(Repair(Way.CREATE, lines=(case.before.line,)), Safety.SAFE if measured else Safety.UNSAFE, edit)
 
 
-def differentiable(case: Case) -> Iterator[Fix]:
-    """`create_graph=True` on a call that only asks, whatever becomes of its gradient: that is a constant without it."""
-    call = call_of(case.trace, case.before.node)
-    if call is None or case.earlier.accumulates:
-        return
-    edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
-    yield from Fix.of(Repair(Way.CREATE, lines=(case.before.line,)), Safety.UNSAFE, edit)
-
-
-def _measures(case: Case, roots: tuple[Tensor, ...]) -> bool:
-    """True if one of these is computed from the gradient, which stays a term of its own on the way."""
-    todo, seen = list(roots), set[int]()
+def _measures(call: BackwardCall) -> bool:
+    """True if a root is computed from the gradient, which stays a term of its own on the way."""
+    todo, seen = list(call.roots), set[int]()
     while todo:
         tensor = todo.pop()
         if id(tensor) in seen:

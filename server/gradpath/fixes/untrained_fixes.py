@@ -18,7 +18,6 @@ from gradpath.fixes.moving import moved_after, moved_before
 from gradpath.interpreter.ownership import Given, Named, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.document import Document
 from gradpath.source.index import inside, names_in, stored_names
 
 
@@ -100,7 +99,7 @@ def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
         return
     document = source.document(overlooked.site)
-    nn = _name_of_nn(document)
+    nn = edits.nn_in(document)
     if nn is None:
         return
     kind = "Parameter" if overlooked.bare else "Module"
@@ -130,19 +129,3 @@ def made_once(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
                 new = edits.insert_after(document, begin.body[-1], text)
                 repair = Repair(Way.MAKE_ONCE, text=text)
                 yield from Fix.of(repair, Safety.UNSAFE, edits.replace(document, call, f"{own}.{name}"), new)
-
-
-def _name_of_nn(document: Document) -> str | None:
-    """What a file calls `torch.nn`."""
-    for pattern in _NN:
-        found = re.search(pattern, document.text, re.M)
-        if found is not None:
-            return found[1] or "nn"
-    torch = edits.torch_in(document)
-    return None if torch is None else f"{torch}.nn"
-
-
-_NN = (
-    r"(?:^|;)[ \t]*from[ \t]+torch[ \t]+import[ \t]+(?:[^\n#]*,[ \t]*)?nn(?:[ \t]+as[ \t]+(\w+))?",
-    r"(?:^|;)[ \t]*import[ \t]+torch\.nn[ \t]+as[ \t]+(\w+)",
-)

@@ -10,20 +10,18 @@ from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Safety
-from gradpath.findings.cuts import switch_around
 from gradpath.findings.rebinding import lost_updates, rebinding_of, rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import elsewhere, following, target_of, with_time
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
+from gradpath.fixes.in_place_updates import updated_in_place
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.index import contents, holds, inside
 from gradpath.support.fast_dataclasses import replace
-
-_OPERATORS = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -155,7 +153,7 @@ def _not_a_leaf(trace: Trace, source: Source, site: Site, tensor: Tensor, what: 
 
 def _report_lost(trace: Trace, source: Source, bound: Bound, statement: ast.Assign) -> Report:
     at = _at(bound.site, statement)
-    fixes = source.proposed(_in_place_fixes(trace, source, at, statement, bound.name, Safety.UNSAFE, lost=True))
+    fixes = source.proposed(updated_in_place(trace, source, at, statement, bound.name, Safety.UNSAFE, lost=True))
     other = isinstance(statement.value, ast.Name)
     return Report(
         at,
@@ -178,7 +176,7 @@ def _fixes(
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return
     document = source.document(at)
-    updates = list(_in_place_fixes(trace, source, at, statement, name, Safety.SAFE, tracked=tracked))
+    updates = list(updated_in_place(trace, source, at, statement, name, Safety.SAFE, tracked=tracked))
     if updates:
         yield from updates
         return
@@ -191,41 +189,6 @@ def _fixes(
     again = tuple(edit for part in parts for edit in edits.append(document, part, _LEAF))
     if again:
         yield Fix.by(Repair(Way.LEAF_AGAIN, (name,), text=_LEAF), Safety.SAFE, again)
-
-
-def _in_place_fixes(
-    trace: Trace,
-    source: Source,
-    at: Site,
-    statement: ast.Assign,
-    name: str,
-    safety: Safety,
-    *,
-    tracked: bool = False,
-    lost: bool = False,
-) -> Iterator[Fix]:
-    """The update in place: as it stands where gradients are off, unless its result is `tracked`, else without them.
-
-    A `lost` value of any kind is copied.
-    """
-    document = source.document(at)
-    update = _in_place(document, statement, name)
-    if update is None and lost:
-        update = f"{name}.copy_({edits.flat(document, statement.value)})"
-    if update is None:
-        return
-    if not tracked and switch_around(trace, source, at) is not None:
-        direct = edits.replace(document, statement, update)
-        yield Fix.by(Repair(Way.UPDATE_IN_PLACE, (name,), text=update), safety, (direct,))
-        return
-    torch = edits.torch_in(document)
-    if torch is not None and edits.stands_alone(document, statement):
-        edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
-        if edit is not None:
-            old = document.slice(document.range_of(statement))
-            edit = Edit(edit.path, edit.range, edit.new_text.replace(old, update, 1))
-            repair = Repair(Way.UPDATE_IN_PLACE, (name,), text=f"with torch.no_grad(): {update}")
-            yield Fix.by(repair, safety, (edit,))
 
 
 _LEAF = ".detach().requires_grad_()"
@@ -260,16 +223,6 @@ def _cutting(node: ast.Call | ast.Attribute) -> str:
 
 def _without_cut(document: Document, node: ast.Call | ast.Attribute) -> Edit | None:
     return edits.drop_method(document, node) if isinstance(node, ast.Call) else edits.drop_attribute(document, node)
-
-
-def _in_place(document: Document, statement: ast.Assign, name: str) -> str | None:
-    """`w = w - lr * w.grad` as `w -= lr * w.grad`."""
-    value = statement.value
-    if not isinstance(value, ast.BinOp) or type(value.op) not in _OPERATORS:
-        return None
-    if edits.flat(document, value.left) != name:
-        return None
-    return f"{name} {_OPERATORS[type(value.op)]} {edits.flat(document, value.right)}"
 
 
 RULE = Rule(

@@ -74,7 +74,7 @@ def moved_after(
 ) -> tuple[Edit, ...] | None:
     """Move statements of one block after `last`, where names keep their meaning, into blocks that `headers` begin.
 
-    The tests of `if`s that they stand in, and `last` does not, come along.
+    The tests of `if`s that they stand in, and `last` does not, come along; so does a loop that holds nothing else.
     """
     return _moved(trace, document, statements, last, headers, after=True)
 
@@ -97,14 +97,14 @@ def _moved(
     block, here = inner, statements[0]
     while not any(holds(each, to) for each in block):
         around = [each for each in ancestry(trace, here)[:-1] if isinstance(each, ast.stmt)]
-        if not around or not isinstance(around[-1], ast.If) or here not in around[-1].body:
-            return None
-        here, alone = around[-1], len(around[-1].body) == len(statements) and not around[-1].orelse
-        if alone:
-            statements = [here]
+        outer = around[-1] if around else None
+        if isinstance(outer, ast.If | ast.For | ast.While | ast.With) and _is_all(outer, statements):
+            statements, inner = [outer], block_of(trace, outer)
+        elif isinstance(outer, ast.If) and here in outer.body:
+            tests.append(outer.test)
         else:
-            tests.append(here.test)
-        block = block_of(trace, here)
+            return None
+        here, block = outer, block_of(trace, outer)
     start, end = block.index(here), next(index for index, each in enumerate(block) if holds(each, to))
     if (start >= end) if after else (start <= end):
         return None
@@ -119,6 +119,11 @@ def _moved(
     headers = [*(f"if {edits.flat(document, test)}:" for test in reversed(tests)), *headers]
     insert = partial(edits.insert_after if after else edits.insert_before, document, block[end])
     return edits.relocated(document, statements, insert, headers)
+
+
+def _is_all(outer: ast.If | ast.For | ast.While | ast.With, statements: Sequence[ast.stmt]) -> bool:
+    """True if some statements are all that another one holds."""
+    return not getattr(outer, "orelse", []) and all(each in statements for each in outer.body)
 
 
 def _meddles(statement: ast.stmt, others: Sequence[ast.stmt]) -> bool:

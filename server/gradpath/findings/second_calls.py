@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from gradpath.autograd.tensor import BackwardCall, Node
+from gradpath.autograd.tensor import UNSEEN, BackwardCall, Node
 from gradpath.findings.crossing import Crossing, continuing, readings
 from gradpath.findings.graphs import entrances, leaves, nodes_of, reach
 from gradpath.findings.report import Source
@@ -49,7 +49,8 @@ class Case:
     @property
     def is_updated(self) -> bool:
         """True if the parameters that the later call trains may have changed: by a step, or by a write as in SAM."""
-        upstream = {leaf.storage for leaf in leaves(self.call.roots)} if self.call is not None else set()
+        known = leaves(self.call.roots) if self.call is not None else []
+        upstream, unseen = {leaf.storage for leaf in known}, any(leaf.operation == UNSEEN for leaf in known)
         for event in since(self.trace, self.earlier):
             match event:
                 case Stepped():
@@ -59,7 +60,7 @@ class Case:
                 case Mutated(tensor=tensor) | Replaced(tensor=tensor):
                     cut = tensor.cut if tensor.cut is not None and tensor.cut.how == "data" else None
                     whole = tensor if cut is None or cut.source is None else cut.source
-                    if whole.storage in upstream:
+                    if whole.storage in upstream or (unseen and whole.is_parameter):
                         return True
         return False
 

@@ -40,7 +40,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     yield from _kept(case)
     yield from differentiable(case, measured=False)
     if not case.same_place:
-        yield from (replace(fix, eligible=not case.same_root) for fix in again)
+        yield from (replace(fix, eligible=case.is_updated or not case.same_root) for fix in again)
         yield from _started_anew(case)
     yield from computed_where_read(case.trace, case.source, case.shared)
 

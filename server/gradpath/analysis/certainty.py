@@ -258,6 +258,10 @@ def _finds(found: Found, other: Trace, source: Source) -> bool:
     return any(report.at.node is found.report.at.node for report in found.rule.find(other, source))
 
 
+def _article(name: str) -> str:
+    return "an" if name[:1] in "AEIOaeio" else "a"
+
+
 def _said(found: Found, condition: Decision | None, source: Source) -> str | None:
     """The condition of a fault in words: a decision, a presumption, or both; None where the fault is proved."""
     presumed = _strongest(_presumed(found))
@@ -357,10 +361,21 @@ def _same(found: Found, other: Trace) -> list[Failed]:
 
 
 def _tried(decisions: Sequence[Decision]) -> list[int]:
-    """Which decisions are turned around: the last ones, which are near the fault, the first, and one of each branch."""
+    """Which decisions are turned around: the last ones, which are near the fault, the first, and one of each branch.
+
+    Those that only presume of which class a parameter is come before all others: they are the more doubtful.
+    """
     indices = range(len(decisions) - 1, -1, -1)
     of_each = {decisions[index].node: index for index in indices}
-    return list(dict.fromkeys((*indices[:TURNS], *indices[-TURNS:], *reversed(of_each.values()))))
+    fitted = [index for index in indices if _presumes_class(decisions[index])]
+    return list(dict.fromkeys((*fitted, *indices[:TURNS], *indices[-TURNS:], *reversed(of_each.values()))))
+
+
+def _presumes_class(decision: Decision) -> bool:
+    match decision.key:
+        case OfClass(fitted=True):
+            return True
+    return False
 
 
 def _turned_alone(trace: Trace, index: int, other: Trace, paths: Paths) -> Trace:
@@ -401,7 +416,7 @@ def words(decision: Decision, source: Source) -> str:
         outcome = "raises nothing" if decision.outcome else "raises"
         return f"when the `try` on line {decision.node.lineno} {outcome}"
     if isinstance(decision.key, OfClass):
-        among = f"holds `{decision.key.cls}` objects" if decision.key.several else f"is a `{decision.key.cls}`"
+        among = f"holds `{decision.key.cls}` objects" if decision.key.several else f"is {_article(decision.key.cls)} `{decision.key.cls}`"
         return f"if `{decision.key.argument.arg}` {among}"
     text = source.short(decision.site, decision.node, 60)
     return f"when `{text}`" if decision.outcome is not decision.negated else f"when not `{text}`"

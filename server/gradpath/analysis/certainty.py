@@ -416,7 +416,8 @@ def words(decision: Decision, source: Source) -> str:
         outcome = "raises nothing" if decision.outcome else "raises"
         return f"when the `try` on line {decision.node.lineno} {outcome}"
     if isinstance(decision.key, OfClass):
-        among = f"holds `{decision.key.cls}` objects" if decision.key.several else f"is {_article(decision.key.cls)} `{decision.key.cls}`"
+        cls = decision.key.cls
+        among = f"holds `{cls}` objects" if decision.key.several else f"is {_article(cls)} `{cls}`"
         return f"if `{decision.key.argument.arg}` {among}"
     text = source.short(decision.site, decision.node, 60)
     return f"when `{text}`" if decision.outcome is not decision.negated else f"when not `{text}`"

@@ -41,12 +41,14 @@ def _misses(node: ast.AST, parameters: Collection[str]) -> bool:
 def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: bool) -> bool:
     """True if a function may miss a flag, is a `backward` of its own, or a `forward` with unregistered weights.
 
-    So is a `forward` that may keep its graph in a buffer for the next one, and a method that loads the state of one
-    network into another, which may be the same.
+    So is a `forward` that may keep its graph in a buffer for the next one, a method that loads the state of one
+    network into another, which may be the same, and one that may put a network in the place of its copy.
     """
     if flags and may_miss_flag(function):
         return True
     if owner is not None and any(map(_loads_state, nodes(function))):
+        return True
+    if owner is not None and function.name != "__init__" and any(map(_rebinds, nodes(function))) and _copies(owner):
         return True
     if owner is None or function.name != "forward":
         return owner is not None and function.name == "backward"
@@ -75,6 +77,23 @@ def _written(node: ast.AST) -> str | None:
         case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name), attr=method)):
             return name if method.endswith("_") else None
     return None
+
+
+def _rebinds(node: ast.AST) -> bool:
+    """True for `self.target = self.net`."""
+    match node:
+        case ast.Assign(
+            targets=[ast.Attribute(value=ast.Name(id="self"))], value=ast.Attribute(value=ast.Name(id="self"))
+        ):
+            return True
+    return False
+
+
+@noted
+def _copies(owner: ast.ClassDef) -> bool:
+    """True if a class copies something, or loads the state of a network, and steps an optimizer."""
+    called = {last_name(call.func) for call in nodes(owner) if isinstance(call, ast.Call)}
+    return "step" in called and not called.isdisjoint(("deepcopy", "load_state_dict"))
 
 
 def _loads_state(node: ast.AST) -> bool:

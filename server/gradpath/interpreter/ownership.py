@@ -139,4 +139,13 @@ class Named:
         return [(way, value.tensor) for way, value in self.module.parameters()]
 
 
-OwnershipEvent = Given | Drained | Attached | Overlooked | FlagMissed | Wrapped | Named | Taken | Loaded
+@dataclass(frozen=True, slots=True, eq=False)
+class Rejoined:
+    """A variable, or an attribute, that held a copy of a model was bound to the model itself: `weights` are its own."""
+
+    name: str
+    weights: tuple[Tensor, ...]
+    site: Site
+
+
+OwnershipEvent = Given | Drained | Attached | Overlooked | FlagMissed | Wrapped | Named | Taken | Loaded | Rejoined

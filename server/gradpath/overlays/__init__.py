@@ -15,6 +15,7 @@ from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Library, Made
+from gradpath.interpreter.ownership import Rejoined
 from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Cleared, Held, Kept, Named
@@ -44,13 +45,14 @@ from gradpath.overlays.presumed import (
     unknown_stores,
     unknowns,
     uses,
+    weights,
 )
 from gradpath.overlays.presumed.annotated import annotated_parameter
 from gradpath.overlays.presumed.assumptions import Assumptions, assumed_call
 from gradpath.overlays.project_modules import ProjectModules
-from gradpath.overlays.torch import gradmode, tensor_methods, used_up
+from gradpath.overlays.torch import gradmode, state_dicts, tensor_methods, used_up
 from gradpath.overlays.torch.layers import ContainerInstance, layer_class
-from gradpath.overlays.torch.nn import ModuleInstance, note_overlooked
+from gradpath.overlays.torch.nn import ModuleInstance, note_overlooked, tensors_of
 from gradpath.overlays.torch.operations import call_operation, operation, tensors_in
 from gradpath.overlays.torch.optim import OptimizerInstance
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue
@@ -286,6 +288,8 @@ class Overlays:
                 return value.tensor
             case Unknown():
                 uses.note_binding(machine, value, name)
+                if roles.role_of(value) == "model" and state_dicts.is_copy(machine, before, value):
+                    machine.emit(Rejoined(name, tuple(weights.of(machine, value)), machine.site()))
                 successors.note_successor(machine, value, before)
                 gone_through = bool(value.label) and _is_target_of_loop(machine.node)
                 if not gone_through and (roles.role_of_name(name) or not roles.role_of_name(value.label)):
@@ -305,6 +309,8 @@ class Overlays:
             case ModuleInstance():
                 replaced = before if isinstance(before, ModuleInstance) else None
                 machine.emit(Named(name, value, machine.site(), replaced))
+                if state_dicts.is_copy(machine, before, value):
+                    machine.emit(Rejoined(name, tensors_of(value.parameters()), machine.site()))
                 return None
         return None
 

@@ -13,15 +13,15 @@ from gradpath.findings.averages import Mixture, computed_at, mixtures, values_of
 from gradpath.findings.learning import learners
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted, short_operation
-from gradpath.findings.syntax import statement_of, tests_of
+from gradpath.findings.syntax import function_of, statement_of, tests_of
 from gradpath.fixes import edits
 from gradpath.fixes.copying_fixes import copied
-from gradpath.interpreter.ownership import Loaded, Named, Taken
+from gradpath.interpreter.ownership import Loaded, Named, Rejoined, Taken
 from gradpath.interpreter.trace import Built, CutOff, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.best_states import BestState, best_states
 from gradpath.source.index import holds
-from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +42,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for kept in best_states(trace):
         yield _of_best(source, kept)
     if not trace.of(Stepped):
+        here = (each for each in trace.of(Rejoined) if function_of(trace, each.site.node) is trace.entry)
+        yield from (_of_rejoined(trace, source, each, None) for each in here)
         return
     times = {id(event): time for time, event in enumerate(trace.events)}
     for found in _mixed(trace, times):
@@ -51,6 +53,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for mixture in {each.site.node: each for each in mixtures(trace) if not each.others}.values():
         if len(mixture.names) > 1:
             yield _of_itself(source, mixture)
+    for rejoined, step in _rejoined(trace):
+        yield _of_rejoined(trace, source, rejoined, step)
     for mixture, step in _led(trace):
         yield _of_led(source, mixture, step)
 
@@ -195,6 +199,29 @@ def _differences(trace: Trace) -> Iterator[tuple[Tensor, Site]]:
             if zero and each.node is None and short_operation(each.operation) == "sub" and id(sides[0]) not in moved:
                 found.setdefault(getattr(each.origin, "node", None), (each, event.site))
     yield from found.values()
+
+
+def _rejoined(trace: Trace) -> Iterator[tuple[Rejoined, Stepped]]:
+    """The variables that a training binds to a model of which they held a copy, and the step that changes both then."""
+    for event in {each.site.node: each for each in trace.of(Rejoined)}.values():
+        around = {number for number, _ in event.site.loops}
+        for step in trace.of(Stepped):
+            if _concerns(step, set(map(id, event.weights))) and around.issuperset(
+                number for number, _ in step.site.loops
+            ):
+                yield event, step
+                break
+
+
+def _of_rejoined(trace: Trace, source: Source, event: Rejoined, step: Stepped | None) -> Report:
+    """The report of a copy that is given up for the model itself."""
+    at = replace(event.site, node=statement_of(trace, event.site.node))
+    return Report(
+        at,
+        f"`{source.short(at, limit=44)}` copies nothing: from here on both names are one network",
+        (Step(at, "held a copy until now"), *(() if step is None else (Step(step.site, "changes both"),))),
+        help="load the state into the copy, `load_state_dict(...)`, or make a new one with `copy.deepcopy()`",
+    )
 
 
 def _led(trace: Trace) -> Iterator[tuple[Mixture, Stepped]]:

@@ -7,7 +7,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.origins import Call, Made
+from gradpath.interpreter.origins import Call, Copy, Made
 from gradpath.interpreter.ownership import Loaded, Taken
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.torch.nn import ModuleInstance
@@ -51,6 +51,8 @@ def load_state_dict(machine: Machine, module: ModuleInstance, arguments: Argumen
         taken = next((each for each in machine.trace.of(Taken) if each.site is site or each.site == site), None)
         if same and taken is not None:
             machine.emit(Loaded(module, tensors, taken, machine.site()))
+        elif taken is not None and isinstance(taken.owner, ModuleInstance):
+            machine.remembered[_FOLLOWS, id(module)] = module, taken.owner
     for _, value in own:
         machine.autograd.bump(value.tensor, "load_state_dict")
     machine.era += 1
@@ -79,6 +81,26 @@ def note_loaded(machine: Machine, receiver: Unknown, arguments: Arguments, tenso
     taken = machine.remembered.get((_TAKEN, loaded.number)) if isinstance(loaded, Unknown) else None
     if isinstance(taken, Taken) and taken.owner is receiver:
         machine.emit(Loaded(receiver, tensors, taken, machine.site()))
+    elif isinstance(taken, Taken) and isinstance(taken.owner, Unknown):
+        machine.remembered[_FOLLOWS, id(receiver)] = receiver, taken.owner
+
+
+_FOLLOWS = "follows another model"
+"""With the identity of a model, the key under which a path remembers whose state it has loaded."""
+
+
+def is_copy(machine: Machine, model: Value, of: Value) -> bool:
+    """True if a model is a deep copy of another one, or has loaded its state."""
+    if isinstance(model, Unknown) and isinstance(model.origin, Copy) and model.origin.of is of:
+        return True
+    if isinstance(model, ModuleInstance) and isinstance(of, ModuleInstance):
+        own = {id(value.tensor) for _, value in of.parameters()}
+        if any(id(value.tensor.copied) in own for _, value in model.parameters()):
+            return True
+    match machine.remembered.get((_FOLLOWS, id(model))):
+        case (known, followed):
+            return known is model and followed is of
+    return False
 
 
 def owner_of(machine: Machine, state: Unknown) -> Unknown | None:

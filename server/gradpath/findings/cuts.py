@@ -25,6 +25,9 @@ COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
 STEP = "step function"
 """The cause of a gradient that exists and is zero everywhere."""
 
+COPY = "copy of a model"
+"""The cause where a loss depends on the parameters of a copy."""
+
 MOST_CAUSES = 3
 """Causes besides the nearest one whose fixes are offered."""
 
@@ -279,6 +282,11 @@ _WORDS = {
         "`{text}` {where} is a new leaf",
         "a new leaf: no gradient goes on to what it was made from",
         "use the value itself: what is computed in each forward is no parameter",
+    ),
+    COPY: _Words(
+        "`{text}` {where} has parameters of its own",
+        "copies the values alone, into new leaves",
+        "compute with the parameters themselves: `torch.func.functional_call` takes those of each step",
     ),
     "torch.tensor": _Words(
         "`{text}` {where} copies the value alone", "a new tensor, without the graph", _TENSORS_THEMSELVES

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence, Set
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
 from gradpath.findings import cuts
 from gradpath.findings.estimates import Estimate, estimate_with
-from gradpath.findings.gradient_flow import is_harmless, is_whole, optimizer_name
+from gradpath.findings.gradient_flow import is_harmless, is_whole, looks_at_gradients, optimizer_name
 from gradpath.findings.graphs import moved_leaves
 from gradpath.findings.learning import Learner, has_strangers, learners
 from gradpath.findings.parameters import in_modules
@@ -16,7 +16,7 @@ from gradpath.findings.report import Source
 from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import Definition, ancestry, class_of, function_of
-from gradpath.findings.ways import Severed, ways_of
+from gradpath.findings.ways import Severed, ways_by_copies, ways_of
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import (
     BackwardRan,
@@ -74,7 +74,7 @@ def key_of(tensor: Tensor) -> object:
 
     The weight and the bias of a layer are made in the same place: they have different numbers of dimensions.
     """
-    made = tensor.origin if tensor.operation != UNSEEN else None
+    made = tensor.origin if tensor.operation != UNSEEN or tensor.copied is not None else None
     dimensions = None if tensor.shape is None else len(tensor.shape)
     places = () if made is None else tuple((each.node, *(turn for _, turn in each.loops)) for each in made.frames())
     return (tensor.label, places, dimensions)
@@ -98,6 +98,8 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         if whole.operation != UNSEEN and id(tensor) not in kept:
             continue  # The program has put another one in its place.
         ways = ways_of(trace, whole)
+        if not ways.cuts and not trace.of(Given) and not looks_at_gradients(trace):
+            ways = ways_by_copies(trace, whole)  # Where an optimizer is made, it is told beside that.
         severed = [each for each in ways.cuts if not is_of_another_time(each)]
         if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
             continue

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from gradpath.autograd.gradients import is_step_function
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Creation, Tensor
-from gradpath.findings.cuts import CASTS, STEP, Cause, cause_of_tensor
+from gradpath.findings.cuts import CASTS, COPY, STEP, Cause, cause_of_tensor
 from gradpath.findings.graphs import moves_any, reached_leaves
 from gradpath.findings.stories import short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mixed, Mutated, Replaced, Site, Trace, once
@@ -45,6 +45,11 @@ class Ways:
 def ways_of(trace: Trace, tensor: Tensor) -> Ways:
     """The ways from the value of a parameter to all losses that are back-propagated."""
     return _ways(trace, _dependents(trace), tensor)
+
+
+def ways_by_copies(trace: Trace, tensor: Tensor) -> Ways:
+    """The same, with the ways through deep copies of models: what is made of a copy gives the original no gradient."""
+    return _ways(trace, _dependents_by_copies(trace), tensor)
 
 
 def ways_in(trace: Trace, run: BackwardRan) -> Callable[[Tensor], Ways | None]:
@@ -90,8 +95,9 @@ class _Dependent:
 class _Dependents:
     """For each tensor that some values depend on what was computed from it on the way to them."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, *, copies: bool = False) -> None:
         self.of: dict[int, list[_Dependent]] = {}
+        self._copies = copies
         self.complete = True
         self._ends: set[int] = set()
         self._live: set[int] | None = None
@@ -114,6 +120,8 @@ class _Dependents:
             written = [each for each in self._more.get(id(tensor), ()) if each.time < read]
             sources = [(each.time, each.source, each.taken) for each in written]
             sources += ((made, source, taken) for source, taken in _sources(tensor))
+            if self._copies and tensor.copied is not None and isinstance(tensor.origin, Site):
+                sources.append((made, tensor.copied, Cause(COPY, tensor.origin, tensor)))
             for time, source, taken in sources:
                 key = (id(source), id(tensor), id(taken))
                 if key not in self._known:
@@ -167,11 +175,17 @@ def _makes_share(made: Tensor, truths: Tensor) -> bool:
 
 @once
 def _dependents(trace: Trace) -> _Dependents:
-    """Walk from the losses to all that their values were computed from, with a graph or without.
+    """Walk from the losses to all that their values were computed from, with a graph or without."""
+    return _walked(trace, _Dependents(trace))
 
-    What is back-propagated comes before gradients that are asked for on the way.
-    """
-    found = _Dependents(trace)
+
+@once
+def _dependents_by_copies(trace: Trace) -> _Dependents:
+    return _walked(trace, _Dependents(trace, copies=True))
+
+
+def _walked(trace: Trace, found: _Dependents) -> _Dependents:
+    """Walk from what is back-propagated, and then from gradients that are asked for on the way."""
     for run in sorted(trace.of(BackwardRan), key=lambda each: not each.call.accumulates):
         found.follow(run.call.roots, run)
     return found

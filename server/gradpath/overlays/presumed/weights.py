@@ -339,7 +339,8 @@ def shared_out(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     """The weights of several models of which the only optimizer around has some: their gradients are there for it."""
     if owned(machine, optimizer) or not uses.is_only_optimizer(machine):
         return []
-    return [tensor for _, tensor in _known(machine).all() if tensor.grad is not None]
+    known = ((model, tensor) for model, tensor in _known(machine).all() if not isinstance(model.origin, Copy))
+    return [tensor for _, tensor in known if tensor.grad is not None]
 
 
 def of_seen(machine: Machine, optimizer: Unknown) -> list[Tensor]:

@@ -15,7 +15,7 @@ class Given:
     """An optimizer was given parameters, by now all of `parameters`, and those of the unseen `models`.
 
     These are `copied` where the program made each of them from another. `known` is false where it may have others.
-    `groups` counts the groups with options of their own.
+    `groups` counts the groups with options of their own. `twice` says that something is given two times.
     """
 
     optimizer: object
@@ -25,6 +25,7 @@ class Given:
     site: Site
     copied: bool = False
     groups: int = 1
+    twice: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,11 @@ class _Module(Protocol):
 
     @property
     def has_unknown_parts(self) -> bool: ...
+
+    @property
+    def has_unknown_bases(self) -> bool: ...
+
+    def unknown_parts(self) -> Sequence[object]: ...
 
     def parameters(self) -> Sequence[tuple[str, _Parameter]]: ...
 

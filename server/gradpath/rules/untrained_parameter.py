@@ -14,7 +14,7 @@ from gradpath.fixes.untrained_fixes import registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Mutated, Named, Replaced, Stepped, Trace
 from gradpath.rules.ownership.copies import copied, of_copies, rebound
-from gradpath.rules.ownership.doubled import doubled, given_twice
+from gradpath.rules.ownership.doubled import doubled, given_twice, repeated
 from gradpath.rules.ownership.forgotten_groups import Forgotten, appending, forgotten
 from gradpath.rules.ownership.free_leaves import free
 from gradpath.rules.ownership.hidden_modules import hidden, made_in_forward
@@ -38,7 +38,7 @@ class Untrained:
     step: Stepped
 
 
-_FINDERS = (rebound, copied, unregistered, given_twice, remade, ungrouped, free, left_out, unheld)
+_FINDERS = (rebound, copied, unregistered, given_twice, repeated, remade, ungrouped, free, left_out, unheld)
 """What finds parameters without an optimizer, most specific first: what one explains no later one explains again."""
 
 
@@ -112,6 +112,7 @@ def _denied(trace: Trace, report: Report) -> bool:
     if any(bound.site.node is report.at.node and id(bound.tensor) in held for bound in trace.of(Bound)):
         return True
     twice = {id(each.optimizer) for pair in doubled(trace) for each in pair}
+    twice |= {id(each.optimizer) for each in trace.of(Given) if each.twice}
     return any(
         step.updated
         for given in trace.of(Given)

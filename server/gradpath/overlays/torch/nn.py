@@ -163,7 +163,12 @@ class ModuleInstance(Instance):
     @property
     def has_unknown_parts(self) -> bool:
         """True if it may have parameters that are not seen: an unknown submodule or base class."""
-        return bool(self.unknown_parts()) or any(module.cls.open for _, module in self.modules())
+        return bool(self.unknown_parts()) or self.has_unknown_bases
+
+    @property
+    def has_unknown_bases(self) -> bool:
+        """True if a class of the module, or of a submodule, has a base that is not seen."""
+        return any(module.cls.open for _, module in self.modules())
 
     def unknown_parts(self) -> list[Unknown]:
         """The unknown attributes of this module and its submodules that may be modules."""
@@ -345,7 +350,7 @@ def as_part(value: Value) -> Value:
 
 def note_overlooked(machine: Machine, module: ModuleInstance) -> None:
     """Tell the trace, once, of parameters that are asked for and not found."""
-    if any(each.cls.open for _, each in module.modules()):
+    if module.has_unknown_bases:
         return
     found = tensors_of(module.parameters())
     known = set(map(id, found))

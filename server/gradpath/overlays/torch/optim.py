@@ -144,7 +144,16 @@ def _note_given(machine: Machine, optimizer: OptimizerInstance) -> None:
     partly = any(isinstance(each, List) and any(isinstance(one, TensorValue) for one in each.items) for each in wholes)
     known = all(models) and not partly and (not optimizer.open or bool(optimizer.sources))
     copied = bool(of_models) and all(isinstance(model.origin, Copy) for model in of_models)
-    machine.emit(Given(optimizer, parameters, of_models, known, machine.site(), copied, len(optimizer.groups.items)))
+    groups = len(optimizer.groups.items)
+    twice = groups == 1 and _has_any_twice(machine, optimizer)
+    machine.emit(Given(optimizer, parameters, of_models, known, machine.site(), copied, groups, twice))
+
+
+def _has_any_twice(machine: Machine, optimizer: OptimizerInstance) -> bool:
+    """True if an optimizer was given a parameter two times, also one of a model that is not seen."""
+    given = [*map(id, optimizer.parameters()), *map(id, optimizer.sources)]
+    picked = any(weights.is_filtered(machine, each) for each in optimizer.sources)
+    return len(set(given)) < len(given) and not picked
 
 
 def _of_models(machine: Machine, optimizer: OptimizerInstance) -> list[Tensor]:

@@ -28,6 +28,23 @@ def given_twice(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lackin
             yield Lacking(strange, wrong.site, [wrong], partial(_have_the_same, trace, other, strange), idle=True)
 
 
+def repeated(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
+    """What gets gradients and has no optimizer, where one was given the parameters of another module two times."""
+    for given in trace.of(Given):
+        strange = tuple(reached_strangers(trace, held | written(trace)))
+        if given.twice and strange:
+            yield Lacking(strange, given.site, [given], partial(_is_given_twice, trace, strange))
+
+
+def _is_given_twice(trace: Trace, missing: tuple[Tensor, ...], source: Source, given: Given) -> Words:
+    name = groups_of(trace, source, missing)[0].name
+    return Words(
+        f"`{name}` is never trained: its optimizer has another module two times",
+        (Step(given.site, "takes the same parameters two times"),),
+        f"give it the parameters of `{name}` in place of the second ones",
+    )
+
+
 def _meant_for(trace: Trace, pair: tuple[Given, Given], strange: Set[int]) -> Given:
     """The optimizer that steps after a backward through what none has: one that gets nothing first, then the second."""
     steps = [each for each in reversed(pair) if not strange.isdisjoint(_reached_before(trace, each))]

@@ -35,7 +35,7 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     named = [(event, ways_of(trace, event)) for event in wholes_first]
     for event, ways in sorted(named, key=lambda each: -len(each[1])):
         assigned = isinstance(statement_of(trace, event.site.node), ast.Assign | ast.AnnAssign)
-        if ways and assigned and ways.keys() <= strange.keys() and not event.module.has_unknown_parts:
+        if ways and assigned and ways.keys() <= strange.keys() and not _may_be_trained(trace, event):
             own = tuple(strange[each] for each in ways)
             worded = partial(_is_module, trace, event)
             if _is_lent(trace, event.module):
@@ -46,6 +46,15 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
                 yield Lacking(own, event.site, trace.of(Given), worded, repeated=True, about=(event.name,))
         for each in ways:  # What is a part of a larger module is that one's affair.
             strange.pop(each, None)
+
+
+def _may_be_trained(trace: Trace, event: Named) -> bool:
+    """True if an optimizer was given an unseen part of a module, or may have been given one."""
+    module, parts = event.module, event.module.unknown_parts()
+    if module.has_unknown_bases or (module.has_unknown_parts and not parts):
+        return True
+    given = [id(model) for each in trace.of(Given) for model in each.models]
+    return any(id(part) in given for part in parts)
 
 
 def _is_module(trace: Trace, bound: Named, source: Source, given: Given) -> Words:

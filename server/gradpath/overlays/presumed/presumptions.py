@@ -29,6 +29,7 @@ has, `owners.py`. The rest is done where the thing is used:
 | an optimizer that is an attribute of a model (`actor.optimizer`) | owns that model, whatever its name | the model made it |
 | a function without branches that a model applies (`model.apply(freeze)`) | does to the whole model what it does to each of its modules | it is called with each |
 | a parameter that is annotated with a class of the program | is an instance of that class, its annotated fields unknown | the annotation says so |
+| the only optimizer in a function or class, beside the only model | owns that model, whatever its name | there is nothing else that it could own |
 | any other unknown optimizer | owns no known parameters | nothing is reported of it |
 | what is called a schedule or a warm-up, and steps | moves no parameter, and calls nothing that does | that is for the optimizer |
 | a closure that clears gradients, for an unseen optimizer | may be called more than once | LBFGS does so |

@@ -137,23 +137,25 @@ def _held(trace: Trace) -> set[int]:
     """The parameters that some optimizer holds, or that the program moves by itself.
 
     An optimizer that never steps counts for nothing where the same call made another one, which does: its successor.
+    What represents an unseen model counts if one of its parameters does.
     """
     stepping = {id(step.optimizer) for step in trace.of(Stepped)}
     succeeded = {given.site.node for given in trace.of(Given) if id(given.optimizer) in stepping}
-    held = {
-        id(tensor)
+    held = [
+        tensor
         for given in trace.of(Given)
         if id(given.optimizer) in stepping or given.site.node not in succeeded
         for tensor in given.parameters
-    }
+    ]
     for step in trace.of(Stepped):
-        held.update(map(id, step.held))
+        held += step.held
     for event in trace.among(Mutated, Replaced):
         assert isinstance(event, Mutated | Replaced)
         moved = updated_by_hand(trace, event)
         if moved is not None:
-            held.add(id(moved))
-    return held
+            held.append(moved)
+    wholes = (tensor.member_of for tensor in held if tensor.member_of is not None)
+    return set(map(id, (*held, *wholes)))
 
 
 def _used_with(trace: Trace, lacking: Lacking) -> Iterator[Untrained]:

@@ -16,7 +16,7 @@ from gradpath.fixes.detachment import detached_for, operand_of, rewritten
 from gradpath.fixes.moving import removed
 from gradpath.fixes.requirement import required_for
 from gradpath.fixes.untrained_fixes import registered
-from gradpath.interpreter.ownership import Drained, Overlooked
+from gradpath.interpreter.ownership import Overlooked
 from gradpath.interpreter.trace import BackwardRan, Failed, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents
@@ -74,30 +74,26 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for failure, error in failures(trace, *_REFUSALS):
         if error.tensor is not None and (error.kind in _WITHOUT_GRAPH or _trains(trace)):
             yield _report(trace, source, failure, error, error.tensor)
-    for failure, _ in failures(trace, FaultKind.OPTIMIZER_EMPTY) if not trace.of(Drained) else ():
-        yield _of_nothing(trace, source, failure.site)
+    hidden = [event for event in trace.of(Overlooked) if not event.found]
+    for failure, _ in failures(trace, FaultKind.OPTIMIZER_EMPTY) if hidden else ():
+        yield _of_nothing(trace, source, failure.site, hidden[-1])
 
 
-def _of_nothing(trace: Trace, source: Source, site: Site) -> Report:
-    """The report of an optimizer that is given no parameters: they may be in a plain container of the module."""
-    hidden = next((event for event in reversed(trace.of(Overlooked)) if not event.found), None)
-    at, call = f"`{source.short(site, limit=40)}`", Step(site, "finds no parameter to optimize")
-    steps: tuple[Step, ...] = (call,)
-    if hidden is None:
-        said, help_ = "nothing that it is given has any", "give it the parameters that are to learn"
-    else:
-        name = source.short(hidden.site, limit=30)
-        said = f"`{name}` is a plain {hidden.kind}, in which `parameters()` finds nothing"
-        steps = (Step(hidden.site, f"a plain {hidden.kind}"), call)
-        help_ = "hold them in an `nn.ModuleList` or the like"
+def _of_nothing(trace: Trace, source: Source, site: Site, hidden: Overlooked) -> Report:
+    """The report of an optimizer that is given no parameters, as the module holds all in a plain container.
+
+    A module without any may get some from code that did not run.
+    """
+    name = source.short(hidden.site, limit=30)
     return Report(
         site,
-        f"{at} has no parameters: {said}",
-        steps,
+        f"`{source.short(site, limit=40)}` has no parameters: `{name}` is a plain {hidden.kind}, "
+        "in which `parameters()` finds nothing",
+        (Step(hidden.site, f"a plain {hidden.kind}"), Step(site, "finds no parameter to optimize")),
         raised_at=site,
         pytorch=f"ValueError: {MESSAGES[FaultKind.OPTIMIZER_EMPTY]}",
-        help=help_,
-        fixes=source.proposed(registered(trace, source, hidden)) if hidden is not None else (),
+        help="hold them in an `nn.ModuleList` or the like",
+        fixes=source.proposed(registered(trace, source, hidden)),
     )
 
 

@@ -252,7 +252,8 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
         while True:
             machine.step(node)
             holds = _holds(machine, node.test) if late is None else True
-            if holds is None or (isinstance(node.test, ast.Constant) and limit != DRAWN):
+            cut_short = holds is None or (isinstance(node.test, ast.Constant) and limit != DRAWN)
+            if cut_short:
                 limit = watch.limit(loop.iteration)
             if holds and loop.iteration == limit:
                 length = _length(machine, node.test, start, limit) if late is None else None
@@ -265,9 +266,10 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
             if late is not None:
                 machine.late_loops.add(loop.number)
                 late.begin(loop.iteration)
-            if loop.iteration == limit and holds is None:
+            if loop.iteration == limit and cut_short and late is None:
                 machine.late_loops.add(loop.number)
-                advance(counters)
+                if holds is None:  # A counter may be what ends a loop without a condition.
+                    advance(counters)
             signal = yield from run_block(machine, node.body)
             if signal is not None and signal is not CONTINUE:
                 break

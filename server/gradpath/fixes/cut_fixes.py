@@ -144,7 +144,7 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
     if switch.block is not None:
         edit = edits.unwrap_block(document, switch.block)
         repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"with {text}:")
-        yield from Fix.of(repair, Safety.SAFE, edit)
+        yield from Fix.of(repair, Safety.SAFE if switch.named else Safety.UNSAFE, edit)  # It may freeze the rest.
     elif switch.decorated is not None:
         edit = Edit(document.path, Range(Position(line, 1), Position(line + 1, 1)), "")
         yield Fix.by(Repair(Way.WITHOUT_MODE, lines=(line,), text=f"@{text}"), Safety.SAFE, (edit,))

@@ -106,7 +106,9 @@ def _take_apart(tensor: Tensor, parts: _Parts, sign: int, dead: Set[Tensor], *, 
     if cut is not None and cut.source is not None and short_operation(cut.how) in ("detach", "data"):
         _take_apart(cut.source, parts, sign, dead, live=False, depth=depth)
         return
-    signs = None if tensor in dead else _SIGNS.get(short_operation(tensor.operation))
+    # A sum under `no_grad` is a constant of its own, such as the target that a value is compared with.
+    whole = tensor in dead or (tensor.node is None and any(each.requires_grad for each in tensor.maker))
+    signs = None if whole else _SIGNS.get(short_operation(tensor.operation))
     if signs is not None and len(tensor.maker) == 2 and depth:
         for operand, own in zip(tensor.maker, signs, strict=True):
             _take_apart(operand, parts, sign * own, dead, live=live, depth=depth - 1)

@@ -71,6 +71,7 @@ def _generate(
         machine.budget.spend()
         if loop is not None:
             loop.begin(done)
+        machine.node = first.target
         machine.assign(first.target, item)
         if _passes(machine, first.ifs, open):
             if rest:

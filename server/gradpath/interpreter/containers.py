@@ -39,10 +39,11 @@ class List(Container):
     """A list (or deque).
 
     `filled` are the loops in which it was begun: made or emptied in a late iteration, or else given its first item.
-    `tested` are the comparisons of its length where it stood for longer ones.
+    `tested` are the comparisons of its length where it stood for longer ones. `written` is what was put last at a place
+    that is not known, and that place.
     """
 
-    __slots__ = ("filled", "items", "tested")
+    __slots__ = ("filled", "items", "tested", "written")
     kind_name = "list"
 
     def __init__(
@@ -52,6 +53,7 @@ class List(Container):
         self.open = open
         self.filled = filled
         self.tested: list[LengthTest] | None = None
+        self.written: tuple[Value, Value] | None = None
 
     def parts(self) -> Sequence[Value]:
         return self.items
@@ -82,6 +84,8 @@ class List(Container):
             return List(chosen, open=self.open, filled=self.filled if is_whole else None)
         if isinstance(key, Slice):  # Any of them may be in it.
             return List(list(self.items), open=True)
+        if self.written is not None and key is self.written[0]:
+            return self.written[1]
         if isinstance(key, int) and (key < 0 or not self.open) and -len(self.items) <= key < len(self.items):
             return self.items[key]
         if isinstance(key, int) and 0 <= key < len(self.items):
@@ -101,8 +105,10 @@ class List(Container):
                 self.tested = None
         elif isinstance(key, int) and -len(self.items) <= key < len(self.items):
             self.items[key] = value
-        elif self.items and not (isinstance(key, AtLeast) and key.minimum >= len(self.items)):
-            self.items[-1] = value
+        else:
+            self.written = (key, value)
+            if self.items and not (isinstance(key, AtLeast) and key.minimum >= len(self.items)):
+                self.items[-1] = value
 
     def _replace(self, machine: Machine, key: slice, new: list[Value]) -> None:
         """`self[key] = new`, of which Python asks that a slice with steps gets as many items as it has."""

@@ -158,9 +158,15 @@ class Discarded(_WithTensor):
 
     @property
     def is_of_tensor(self) -> bool:
-        """True if the program uses as a tensor, here or elsewhere, what an unseen method was called on."""
+        """True if the program uses as a tensor, here or elsewhere, what an unseen method was called on.
+
+        An object of a class is none, though it may have an `item()` of its own: `total = Averager()`.
+        """
         origin = getattr(self.value, "origin", None)
         of = origin.of if isinstance(origin, Call) else None
+        made = getattr(of, "origin", None)
+        if isinstance(made, Call) and made.name[:1].isupper():
+            return False
         return any(getattr(each, "tensor", None) is not None for each in (of, getattr(of, "owner", None)))
 
 

@@ -288,11 +288,12 @@ class Overlays:
                 return value.tensor
             case Unknown():
                 uses.note_binding(machine, value, name)
-                if roles.role_of(value) == "model" and state_dicts.is_copy(machine, before, value):
-                    machine.emit(Rejoined(name, tuple(weights.of(machine, value)), machine.site()))
-                successors.note_successor(machine, value, before)
-                gone_through = bool(value.label) and _is_target_of_loop(machine.node)
-                if not gone_through and (roles.role_of_name(name) or not roles.role_of_name(value.label)):
+                gone_through = _is_target_of_loop(machine.node)
+                if not gone_through:
+                    self._replace(machine, name, value, before)
+                if not (gone_through and value.label) and (
+                    roles.role_of_name(name) or not roles.role_of_name(value.label)
+                ):
                     value.label = name  # What was called a model once is one under any name.
                 if isinstance(value.tensor, TensorValue):
                     value.tensor.tensor.label = name
@@ -313,6 +314,12 @@ class Overlays:
                     machine.emit(Rejoined(name, tensors_of(value.parameters()), machine.site()))
                 return None
         return None
+
+    def _replace(self, machine: Machine, name: str, value: Unknown, before: Value) -> None:
+        """Note that a model takes the place of another one, of which it may be the original."""
+        if roles.role_of(value) == "model" and state_dicts.is_copy(machine, before, value):
+            machine.emit(Rejoined(name, tuple(weights.of(machine, value)), machine.site()))
+        successors.note_successor(machine, value, before)
 
     def kept(self, frame: Frame) -> tuple[Kept, ...]:
         """The values that the running bodies hold, for fixes that need a path to one."""

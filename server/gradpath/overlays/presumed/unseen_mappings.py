@@ -10,26 +10,29 @@ from collections.abc import Callable
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Call
+from gradpath.interpreter.origins import Call, Item
 from gradpath.interpreter.values import Arguments, Unknown, Value
 
 _ENTRIES = 2
+_OF_MODELS = (Kind.LIVE, Kind.PART)
 _NAMES = "names of entries"
 
 
 def entries(machine: Machine, mapping: Unknown) -> list[tuple[Value, Value]] | None:
-    """The names and values of an unseen mapping; None for what is none, or for a part of one.
+    """The names and values of an unseen mapping, which may be one of several results; None for what is none.
 
     The names stay the same when the model is called again.
     """
-    if mapping.kind is not Kind.LIVE or not isinstance(mapping.origin, Call) or mapping.tensor is not None:
+    whole = mapping.origin.of if isinstance(mapping.origin, Item) else mapping
+    made = whole.origin if isinstance(whole, Unknown) else None
+    if mapping.kind not in _OF_MODELS or not isinstance(made, Call) or mapping.tensor is not None:
         return None
     names = machine.remembered.setdefault((_NAMES, mapping.number), List([]))
     assert isinstance(names, List)
     if not names.items:
-        callee = mapping.origin.of
-        number = callee.number if isinstance(callee, Unknown) else mapping.number
-        names.items = [machine.unknown("name", ("entry", number, each)) for each in range(_ENTRIES)]
+        number = made.of.number if isinstance(made.of, Unknown) else mapping.number
+        place = mapping.origin.key if isinstance(mapping.origin, Item) else None
+        names.items = [machine.unknown("name", ("entry", number, place, each)) for each in range(_ENTRIES)]
     return [(name, machine.library.unknown_item(machine, mapping, name)) for name in names.items]
 
 

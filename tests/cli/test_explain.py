@@ -54,7 +54,7 @@ OTHER_ERRORS = {
     "state": "torch.nn.Linear(2, 2).load_state_dict({'weight': torch.rand(2, 2)})",
     "item": "torch.rand(3).item()",
     "target": "torch.nn.functional.cross_entropy(torch.rand(2, 3), torch.tensor([0, 7]))",
-    "optimizer": "torch.optim.SGD([])",
+    "optimizer": "torch.optim.SGD([torch.rand(2)], lr=-1.0)",
     "ambiguous": "bool(torch.rand(3) > 0)",
 }
 

@@ -287,7 +287,7 @@ class Overlays:
                 value.tensor.label = name
                 return value.tensor
             case Unknown():
-                uses.note_binding(machine, value, name)
+                uses.note_binding(machine, value, name, before)
                 gone_through = _is_target_of_loop(machine.node)
                 if not gone_through:
                     self._replace(machine, name, value, before)

@@ -7,7 +7,7 @@ from functools import cache
 
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
-from gradpath.interpreter.values import Unknown, Value
+from gradpath.interpreter.values import Class, Unknown, Value
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
 
@@ -88,12 +88,16 @@ def role_of(value: Value) -> str:
     """The presumed role of an unknown value: by its use, by its own name or else by the variable that holds it.
 
     What a network gives is none, whatever it is called, as in `gen = self.G(z)`, nor what is probably a number or a
-    text: `encoder="resnet50"`.
+    text or a class: `encoder="resnet50"`, `actor_critic=core.MLPActorCritic`.
     """
-    if not isinstance(value, Unknown) or (not value.role and isinstance(value.hint, (int, float, str))):
+    if not isinstance(value, Unknown) or (not value.role and _is_no_object(value.hint)):
         return ""
     role = value.role or role_of_name(value.name or value.label)
     return "" if role == "model" and not value.role and value.kind in OF_TENSORS else role
+
+
+def _is_no_object(hint: Value) -> bool:
+    return isinstance(hint, (int, float, str, Class)) or (isinstance(hint, Unknown) and hint.name[:1].isupper())
 
 
 _SETTINGS = regex(r"^_?(.*_)?(args|cfg|conf|config|opts?|options|hparams|hps?|params|flags|settings)$", re.I)

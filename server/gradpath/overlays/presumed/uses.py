@@ -17,7 +17,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Library, Parameter, Undefined
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Instance, NativeFunction, Unknown, Value
-from gradpath.overlays.presumed import plain_data
+from gradpath.overlays.presumed import conditions, plain_data
 from gradpath.overlays.presumed.back_propagated import (
     Chain,
     Find,
@@ -30,7 +30,7 @@ from gradpath.overlays.presumed.back_propagated import (
 from gradpath.overlays.presumed.clearing import trains
 from gradpath.overlays.presumed.conventions import is_conventional
 from gradpath.overlays.presumed.places import place_of
-from gradpath.overlays.presumed.roles import CRITERION, part_of_model, part_of_optimizer, role_of_name
+from gradpath.overlays.presumed.roles import CRITERION, part_of_model, part_of_optimizer, role_of, role_of_name
 from gradpath.overlays.torch.gradmode import Guarded
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.nodes import Noted, nodes, noted
@@ -87,12 +87,14 @@ def role_of_parameter(function: Function, name: str, default: Value = None) -> s
     return _role(function.node, function.owner, name, function.scope)
 
 
-def note_binding(machine: Machine, value: Unknown, name: str) -> None:
-    """Something unknown is bound to a variable, or to an attribute.
+def note_binding(machine: Machine, value: Unknown, name: str, before: Value = None) -> None:
+    """Something unknown is bound to a variable, or to an attribute, that held `before`.
 
     What is called a model is not what a model gives, where it is used as one or a library gives it: `model =
     core.read_model(path)`. What a network gives may have such a name all the same: `policy, value = net(state)`.
-    Nor is an attribute that the class calls: `self.net = net(dim=2)` makes what `self.net(x)` computes with.
+    Nor is an attribute that the class calls: `self.net = net(dim=2)` makes what `self.net(x)` computes with. And no
+    tensor has a module for an attribute: `agent = actor_critic(env)` where `agent.pi.parameters()` are asked for.
+    What a helper makes of data in its place is data still: `y = cut(y, places)`.
     """
     place = place_of(machine.node) if isinstance(machine.node, ast.Attribute) else ""
     if not value.role and _may_have_role(value):
@@ -100,9 +102,36 @@ def note_binding(machine: Machine, value: Unknown, name: str) -> None:
     callee = value.origin.of if isinstance(value.origin, Call) else None
     by_method = isinstance(callee, Unknown) and callee.owner is not None and callee.role != "model"
     made = value.role == "model" or by_method or isinstance(value.root, Library | Undefined)
-    is_model = (made and role_of_name(name) == "model") or is_called(machine, place)
-    if is_model and value.kind in OF_TENSORS and value.tensor is None:
-        value.kind, value.provenance = Kind.ANYTHING, OPEN
+    if value.kind in OF_TENSORS and value.tensor is None:
+        is_model = (made and role_of_name(name) == "model") or is_called(machine, place)
+        if is_model or _holds_modules(machine, place or name):
+            value.kind, value.provenance = Kind.ANYTHING, OPEN
+    if value.tensor is None and value.kind is Kind.ANYTHING and _takes_place_of_data(value, before):
+        value.kind, value.provenance = Kind.PLAIN, conditions.DATA.of(name)
+
+
+def _takes_place_of_data(value: Unknown, before: Value) -> bool:
+    """True if something of no known role made a value of data and more, which is bound where the data was."""
+    made = value.origin
+    if not isinstance(made, Call) or not made.arguments or made.arguments[0] is not before or len(made.arguments) < 2:
+        return False
+    plain = isinstance(before, Unknown) and before.kind is Kind.PLAIN and before.tensor is None
+    return plain and isinstance(made.of, Unknown) and not role_of(made.of)
+
+
+def _holds_modules(machine: Machine, place: str) -> bool:
+    function = machine.frame.function
+    body = machine.trace.entry if function is None else function.node
+    return any(each.startswith(f"{place}.") for each in _modules_in(body))
+
+
+@noted
+def _modules_in(body: ast.AST) -> frozenset[str]:
+    """The places of which a body calls methods that only modules have."""
+    calls = (each.func for each in nodes(body) if isinstance(each, ast.Call))
+    return frozenset(
+        place_of(each.value) for each in calls if isinstance(each, ast.Attribute) and each.attr in _MODULES
+    )
 
 
 def is_tensor(value: Value) -> bool:

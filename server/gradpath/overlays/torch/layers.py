@@ -9,7 +9,7 @@ from gradpath.autograd import ops
 from gradpath.autograd.ops import Certainty, ModuleSpec, find_module
 from gradpath.autograd.sizes import evaluated
 from gradpath.autograd.tensor import Shape, Tensor
-from gradpath.interpreter.containers import List
+from gradpath.interpreter.containers import List, Slice
 from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Holder
@@ -234,9 +234,10 @@ class ContainerInstance(ModuleInstance):
             return self.attributes[key]
         if isinstance(key, int) and -len(self.keys) <= key < len(self.keys):
             return self.attributes[self.keys[key]]
-        if isinstance(key, slice):
+        if isinstance(key, slice | Slice):  # Of one whose bounds are not known, any part may be in it.
             made = ContainerInstance(self.cls)
-            for each in self.keys[key]:
+            made.open = self.open or isinstance(key, Slice)
+            for each in self.keys[key] if isinstance(key, slice) else self.keys:
                 made.put(machine, str(len(made.keys)), self.attributes[each])
             return made
         items = self.items

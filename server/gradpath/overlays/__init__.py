@@ -310,7 +310,7 @@ class Overlays:
             case ModuleInstance():
                 replaced = before if isinstance(before, ModuleInstance) else None
                 machine.emit(Named(name, value, machine.site(), replaced))
-                if state_dicts.is_copy(machine, before, value):
+                if not _is_target_of_loop(machine.node) and state_dicts.is_copy(machine, before, value):
                     machine.emit(Rejoined(name, tensors_of(value.parameters()), machine.site()))
                 return None
         return None

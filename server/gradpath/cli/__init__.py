@@ -166,7 +166,9 @@ def _run_alone(options: Sequence[str]) -> int:
         "`gradpath COMMAND --help` shows more about a command.",
     )
     parser.add_argument("--version", action="version", version=f"gradpath {__version__}")
-    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", prog="gradpath")
+    # They are there for the list in the help: an `_Parser` would be made with whatever options this Python's has.
+    plain = argparse.ArgumentParser
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", prog="gradpath", parser_class=plain)
     for command, entry in _COMMANDS.items():
         subparsers.add_parser(command, help=entry.summary, description=entry.description)
     parser.parse_args(options)

@@ -102,6 +102,17 @@ def test_what_reaches_nothing_known_says_so() -> None:
     assert above(text) == {3: "gradients for nothing known"}
 
 
+def test_the_hover_on_a_backward_and_on_a_step_says_what_the_line_above_says() -> None:
+    assert hover(GAN, "lossG.backward") == "gradients for `netD` (4), `netG` (2)"
+    assert hover(GAN, "optD.step") == "updates `netD` (4)"
+
+
+def test_the_hover_on_a_module_says_why_no_step_runs() -> None:
+    said = hover(GAN.replace("fake.detach()", "fake").replace("    optD.step()\n", ""), "netD")
+    assert said.startswith("`netD` (4 parameters) gets gradients, and no step runs\n")
+    assert said.endswith("`lossG.backward()` on line 10 raises RuntimeError: what comes after it never runs")
+
+
 def test_the_hover_on_a_module_tells_what_cuts_it_off() -> None:
     assert (
         hover(CUT, "self.encoder")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from gradpath.analysis.check import Analysis
-from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, Position, Range
+from gradpath.diagnostic import NO_WAY_OUT, Diagnostic, MarkKind, Position, Range
 from gradpath.features.life import Story, story_at
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
@@ -40,12 +40,16 @@ def hover_at(
 ) -> Hover | None:
     """The diagnostics, the history of the tensor at a position, and what trains the parameters there.
 
+    On a `backward()` or a `step()` it is what the line above that call says, for clients that show no such lines.
     If the client shows diagnostics itself, `diagnostics` is false, and only what those lack is added. None where there
     is nothing to show.
     """
     faults = faults_at(analysis.diagnostics, position)
     faults = [each for each in faults if diagnostics or each.pytorch or each.alternatives]
     shown = [story for story in (story_at(analysis, position), training) if story is not None]
+    if not shown:
+        calls = [mark for mark in analysis.marks if mark.kind is not MarkKind.HINT and _holds(mark.range, position)]
+        shown = [Story(mark.range, mark.text, ()) for mark in calls[:1]]
     sections = [*(_of_diagnostic(each, whole=diagnostics) for each in faults), *map(_of_story, shown)]
     if not sections:
         return None

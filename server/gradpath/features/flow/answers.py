@@ -84,7 +84,10 @@ def _of_row(flow: Flow, row: Row, path: str) -> Answer:
     reasons = tuple(_telling(fate, row))[:MOST_REASONS]
     sentences += [_said(flow, each) for each in reasons]
     sentences += _of_presumptions(flow, row)
-    ends = "gets gradients, and no step is known" if fate is Fate.NOT_UPDATED and not flow.steps else _HEADLINES[fate]
+    ends = _HEADLINES[fate]
+    if fate is Fate.NOT_UPDATED and not flow.steps:
+        ends = f"gets gradients, and no step {'runs' if flow.stops else 'is known'}"
+        sentences += [f"{flow.stops}: what comes after it never runs"] if flow.stops else []
     headline = f"{_counted(row)} {ends}"
     count = None if row.first.unseen else len(row.parameters)
     return Answer(flow.entry, row.name, count, fate, headline, tuple(sentences), reasons)

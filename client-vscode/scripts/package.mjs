@@ -1,5 +1,5 @@
 // Packs the extension: a folder with what it consists of, the version that the server has, and a page whose pictures
-// are inside of it, so that they show before anything is published, and without a network.
+// come from the repository: VS Code and the Marketplace show none but those that have an address of https.
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -33,7 +33,6 @@ for (const own of ["scripts", "devDependencies", "dependencies"]) delete manifes
 writeFileSync(join(staged, "package.json"), JSON.stringify({
   ...manifest, version, files: ["**/*"], repository: { type: "git", url: repository, directory: "client-vscode" }, homepage: `${repository}#readme`, bugs: { url: `${repository}/issues` },
 }, null, 2));
-const picture = (_whole, text, file) => `![${text}](data:image/png;base64,${readFileSync(join(here, file)).toString("base64")})`;
-writeFileSync(join(staged, "README.md"), read("README.md").replace(/!\[([^\]]*)\]\((media\/[^)]+\.png)\)/g, picture));
+writeFileSync(join(staged, "README.md"), read("README.md").replace(/\]\((media\/[^)]+\.png)\)/g, `](${repository}/raw/HEAD/client-vscode/$1)`));
 const vsce = join(here, "node_modules", "@vscode", "vsce", "vsce");
 execFileSync(process.execPath, [vsce, "package", "--no-dependencies", "--out", join(here, "gradpath.vsix")], { cwd: staged, stdio: "inherit" });

@@ -6,6 +6,17 @@ const vscode = require("vscode");
 
 const FAULTY = "import torch\nw = torch.randn(3, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n";
 
+const UNCLEARED = `import torch
+from torch import nn
+
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    loss = model(torch.rand(8, 4)).square().mean()
+    loss.backward()
+    optimizer.step()
+`;
+
 /** What `seen` gives, once it gives something. */
 async function until(seen, patience = 30_000) {
   const end = Date.now() + patience;
@@ -66,6 +77,44 @@ describe("the extension", () => {
     await until(() => vscode.languages.getDiagnostics(document.uri).length === 0);
     await settings.update("ignore", undefined, vscode.ConfigurationTarget.Global);
     await found(document);
+  });
+
+  it("tells what trains a module and what a step updates", async () => {
+    const document = await opened(UNCLEARED);
+    await found(document);
+    const told = async (line, character) => {
+      const hovers = await vscode.commands.executeCommand("vscode.executeHoverProvider", document.uri, new vscode.Position(line, character));
+      return hovers.flatMap((hover) => hover.contents).map((content) => content.value ?? content).join("\n");
+    };
+    assert.match(await told(3, 2), /`model` \(2 parameters\) learns/);
+    assert.match(await told(4, 2), /`optimizer` updates `model` \(2 parameters\)/);
+    assert.match(await told(7, 12), /gradients for `model` \(2\)/);
+    assert.match(await told(8, 16), /updates `model` \(2\)/);
+  });
+
+  it("says of a fix that a person has to decide on it, and never takes it by itself", async () => {
+    const document = await opened(UNCLEARED);
+    const [fault] = await found(document);
+    const offered = (kind) => vscode.commands.executeCommand("vscode.executeCodeActionProvider", document.uri, fault.range, kind);
+    const fixes = await until(async () => (await offered("quickfix")).filter(({ title }) => /zero_grad/.test(title)));
+    assert.match(fixes[0].title, /^gradpath \(unsafe\): /);
+    assert.ok(!fixes[0].isPreferred);
+    assert.deepStrictEqual(await offered("source.fixAll.gradpath"), []);
+  });
+
+  it("keeps the whole workspace checked where a setting says so, but for what the baseline knows", async () => {
+    const [folder] = vscode.workspace.workspaceFolders;
+    const [faulty, known] = ["faulty.py", "known.py"].map((name) => vscode.Uri.joinPath(folder.uri, name));
+    const of = (uri) => vscode.languages.getDiagnostics(uri);
+    const settings = vscode.workspace.getConfiguration("gradpath");
+    await settings.update("diagnosticMode", "workspace", vscode.ConfigurationTarget.Global);
+    await until(() => of(faulty).length > 0 && of(known).length > 0);
+    await settings.update("baseline", "known.json", vscode.ConfigurationTarget.Global);
+    await until(() => of(known).length === 0);
+    assert.strictEqual(of(faulty).length, 1);
+    await vscode.workspace.fs.writeFile(faulty, new TextEncoder().encode(FAULTY.replace(/loss.backward\(\)\n$/, "")));
+    await until(() => of(faulty).length === 0);
+    for (const name of ["diagnosticMode", "baseline"]) await settings.update(name, undefined, vscode.ConfigurationTarget.Global);
   });
 
   it("works again after a restart", async () => {

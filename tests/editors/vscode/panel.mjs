@@ -9,6 +9,7 @@ await visit(async (workbench) => {
   let { frame } = await workbench.graph();
   const scale = () => frame.$eval("#view > svg", (svg) => Number(svg.dataset.scale));
   const legend = await frame.$eval("#legend", (element) => element.textContent);
+  const [broken, boxes] = [await frame.$$eval("svg g.broken[data-line]", (all) => all.length), await frame.$$eval("svg g[data-line]", (all) => all.map((each) => each.textContent).join("\n"))];
   const readable = await scale();
   await workbench.shot("panel");
   await frame.click('#bar [data-does="fit"]');
@@ -25,5 +26,5 @@ await visit(async (workbench) => {
   await workbench.run("Developer: Reload Window");
   await page.waitForTimeout(3000);
   ({ frame } = await workbench.graph());
-  return { legend, readable, whole, larger, dragged: before !== after, again: await frame.$eval("svg title", (title) => title.textContent) };
+  return { broken, boxes, legend, readable, whole, larger, dragged: before !== after, again: await frame.$eval("svg title", (title) => title.textContent) };
 });

@@ -26,6 +26,7 @@ from tests.editors.waiting import wait_for
 
 HERE = Path(__file__).parent
 CLIENT = HERE.parents[2] / "client-vscode"
+SERVER = str(HERE.parents[2] / "server")
 EDITORS = Path(os.environ.get("GRADPATH_EDITORS", ""))
 VSIX = CLIENT / "gradpath.vsix"
 PATIENCE = 180
@@ -195,6 +196,8 @@ def test_the_graph_of_a_deep_network_can_be_read_moved_and_comes_back(vscode: VS
     (vscode.workspace / "deep.py").write_text(DEEP)
     assert run(vscode.workspace / "deep.py").returncode == 0
     seen = vscode.visit("panel.mjs")
+    assert seen["broken"] == 0  # The step that comes later overwrites what this backward has used.
+    assert "Linear head · line 11" in seen["boxes"]
     assert seen["readable"] >= 0.5
     assert seen["whole"] < seen["larger"]
     assert "freed or overwritten" in seen["legend"]
@@ -273,6 +276,19 @@ def test_the_package_says_whose_software_is_in_it() -> None:
     assert "GNU GENERAL PUBLIC LICENSE" not in notices
 
 
+def test_the_pictures_on_the_page_of_the_extension_are_there(vscode: VSCode) -> None:
+    (vscode.workspace / "train.py").write_text(CARRIED)
+    widths = vscode.visit("listing.mjs")["widths"]
+    assert len(widths) == (CLIENT / "README.md").read_text().count("](media/")
+    assert min(widths) > 300
+
+
+def test_a_misspelt_rule_in_the_configuration_switches_nothing_off(vscode: VSCode) -> None:
+    (vscode.workspace / "pyproject.toml").write_text('[tool.gradpath]\nselect = ["carried-graphs"]\n')
+    (vscode.workspace / "train.py").write_text(CARRIED)
+    assert "did you mean `carried-graph`" in vscode.visit("misspelt.mjs")["told"]
+
+
 def test_a_notebook_is_marked_in_its_cell_and_mended_in_another(vscode: VSCode) -> None:
     setup, training = CARRIED.split("\nstate", 1)
     file = vscode.workspace / "train.ipynb"
@@ -307,6 +323,11 @@ def notebook(*sources: str) -> dict[str, Any]:
 
 def test_the_extension_in_its_host(vscode: VSCode) -> None:
     """Activation, settings, restart and a missing Python; the steps are in `client-vscode/test`."""
+    repeated = "import torch\nw = torch.ones(3, requires_grad=True)\nloss = (w * w).sum()\n" + "loss.backward()\n" * 2
+    for name in ("faulty.py", "known.py"):
+        (vscode.workspace / name).write_text(repeated)
+    write = [sys.executable, "-m", "gradpath", "check", "--baseline", "known.json", "--write-baseline", "known.py"]
+    subprocess.run(write, cwd=vscode.workspace, env={**os.environ, "PYTHONPATH": SERVER}, check=True)
     command = ["node", str(HERE / "exthost.mjs"), vscode.address, str(vscode.workspace), str(CLIENT)]
     done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr

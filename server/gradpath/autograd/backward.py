@@ -26,11 +26,13 @@ Custom = Callable[[BackwardCall, tuple[Node, ...]], Graphs]
 class Known:
     """What is known of the tensors with regard to which something is differentiated.
 
-    They are `sampled` where they represent a list of unknown length; a `hidden` one is in no graph that is not seen.
+    They are `sampled` where they represent a list of unknown length; a `hidden` one is in no graph that is not seen,
+    and one that was `put` where it is not known may be in any that was built since.
     """
 
     sampled: bool = False
     hidden: Callable[[Tensor], bool] = lambda _: False
+    put: Callable[[Tensor], bool] = lambda _: False
 
 
 def backward(
@@ -85,7 +87,11 @@ def gradients(
             results.append(None)
         elif _is_later(target, call) or (_is_operated(target) and known.hidden(tensor)):
             raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index)
-        elif not _is_seen_through(autograd, outputs) or (known.sampled and any(each in flows for each in targets)):
+        elif (
+            known.put(tensor)
+            or not _is_seen_through(autograd, outputs)
+            or (known.sampled and any(each in flows for each in targets))
+        ):
             results.append(_gradient(autograd, tensor, gradients_of.unseen(autograd, call), create_graph))
         else:
             raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index)

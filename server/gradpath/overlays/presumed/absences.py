@@ -56,9 +56,25 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
 
 def is_hidden(machine: Machine, tensor: Tensor) -> bool:
     """True if nothing that is not seen was given a tensor, but for models and losses, whose results show it."""
-    if weights.count_put_in(machine) > 0:
+    if weights.count_put_in(machine) > 0 or is_put(machine, tensor):
         return False
     return not any(each is None or tensor in each.lineage() for each, _ in _handed(machine))
+
+
+def is_put(machine: Machine, tensor: Tensor) -> bool:
+    """True if a tensor was stored in an object that is not seen, which may be a part of any module."""
+    return any(each is None or tensor in each.lineage() for each in _put(machine))
+
+
+def note_put(machine: Machine, value: Value) -> None:
+    """A value was stored in an attribute or an item of what is not seen."""
+    _put(machine).extend(_leading(machine, value))
+
+
+def _put(machine: Machine) -> list[Tensor | None]:
+    found = machine.remembered.setdefault("put in what is not seen", [])
+    assert isinstance(found, list)
+    return found
 
 
 def _handed(machine: Machine) -> list[tuple[Tensor | None, int]]:

@@ -15,6 +15,7 @@ from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.trace import Cleared, Lent, OptionSet
 from gradpath.interpreter.values import Instance, Unknown, Value, identity, is_data
 from gradpath.overlays.presumed import conditions, frozen, model_parts, weights
+from gradpath.overlays.presumed.absences import note_put
 from gradpath.overlays.presumed.asked import has_graph, is_open
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_made_as_tensor, presume_tensor, require
 from gradpath.overlays.presumed.roles import role_of
@@ -42,6 +43,7 @@ def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -
         gone = value is None
         machine.emit(Cleared((), machine.site(), None, known=False) if gone else Lent(name, machine.site()))
     weights.note_put_in(machine, unknown, value, machine.unknowns.get(("attr", unknown.number, name)))
+    note_put(machine, value)
     fill(machine, unknown, value)
     if isinstance(value, TensorValue) and value.tensor.requires_grad:
         value = _handed_back(machine, unknown, name, value)
@@ -80,6 +82,7 @@ def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> No
     if model_parts.is_of_model(unknown):
         frozen.part_set(machine, unknown, value)
     weights.note_put_in(machine, unknown, value, machine.unknowns.get(("item", unknown.number, identity(key))))
+    note_put(machine, value)
     fill(machine, unknown, value)
     state_dicts.note_changed(machine, unknown)
     machine.remember(("item", unknown.number, identity(key)), value)

@@ -44,6 +44,8 @@ transformers.AutoTokenizer transformers.get_constant_schedule_with_warmup transf
 transformers.get_linear_schedule_with_warmup transformers.get_scheduler transformers.set_seed
 """
 
+_NUMPY = frozenset({"numpy"})
+
 _OF_ANYTHING = _TRANSFORMS | frozenset(_OPTIONS.split())
 """Libraries, and modules of them, that give data where they are given data: options may hold functions as well."""
 
@@ -107,6 +109,18 @@ def is_of_library(value: Unknown) -> bool:
             return value.is_data and (_is_in(_OF_DATA, name) or _is_in(_OF_DATA, _imported_name(value)))
         case Computed(made=Made.DRAWN):
             return True
+    return False
+
+
+def is_array(value: Unknown) -> bool:
+    """True if a value is an array that NumPy made, or is computed from one."""
+    match value.origin:
+        case Computed(made=Made.ARRAY):
+            return True
+        case Computed(made=Made.ARITHMETIC, sources=sources):
+            return value.is_data and any(isinstance(each, Unknown) and is_array(each) for each in sources)
+        case Call():
+            return value.is_data and _is_in(_NUMPY, _imported_name(value))
     return False
 
 

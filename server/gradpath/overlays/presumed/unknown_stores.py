@@ -10,11 +10,11 @@ from gradpath.interpreter.containers import List, Slice
 from gradpath.interpreter.iteration import Container
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Computed, Item, Parameter
+from gradpath.interpreter.origins import Attribute, Computed, Item, Made, Parameter
 from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.trace import Cleared, Lent, OptionSet
 from gradpath.interpreter.values import Instance, Unknown, Value, identity, is_data
-from gradpath.overlays.presumed import conditions, frozen, model_parts, weights
+from gradpath.overlays.presumed import conditions, frozen, model_parts, plain_data, weights
 from gradpath.overlays.presumed.absences import note_put
 from gradpath.overlays.presumed.asked import has_graph, is_open
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_made_as_tensor, presume_tensor, require
@@ -70,7 +70,9 @@ def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorVal
 
 
 def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> None:
-    """`unknown[key] = value`: what is set is remembered; a parameter is written in place."""
+    """`unknown[key] = value`: what is set is remembered; a parameter is written in place, an array keeps numbers."""
+    if not isinstance(key, str) and plain_data.is_array(unknown) and not is_data(value):
+        value = machine.unknown("numpy array", None, (value,), made=Made.ARRAY)
     made = has_graph(machine, (value,)) and not isinstance(key, str) and is_made_as_tensor(unknown)
     if unknown.kind is Kind.PARAMETER or made or is_indexed_as_tensor(machine, unknown, key):
         presume_tensor(machine, unknown).set_item(machine, key, value)

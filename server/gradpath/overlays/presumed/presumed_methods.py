@@ -155,7 +155,8 @@ def _new(name: str) -> Method:
 
 
 def _load_state_dict(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    state_dicts.note_loaded(machine, receiver, arguments, tuple(weights.of(machine, receiver)))
+    if role_of(receiver) != "optimizer":  # An optimizer that loads its own state gives it the type of its parameters.
+        state_dicts.note_loaded(machine, receiver, arguments, tuple(weights.of(machine, receiver)))
     return NotImplemented
 
 

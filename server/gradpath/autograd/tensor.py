@@ -123,6 +123,12 @@ class BackwardCall:
     targets: frozenset[Node] | None = None
     reached: tuple[Tensor, ...] | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def trains(self) -> bool:
+        """True if it may give parameters a gradient: it names no points alone, such as those of a normal."""
+        leaves = [node.accumulates for node in self.targets or () if node.accumulates is not None]
+        return self.accumulates and (self.targets is None or any(each.is_parameter for each in leaves))
+
 
 _numbers = itertools.count(1)
 

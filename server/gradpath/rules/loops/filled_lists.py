@@ -66,7 +66,7 @@ def _outlasts_backward(trace: Trace, filled: Sequence[Stored]) -> bool:
     begun = ran = False
     for event in trace.among(BackwardRan, Stored):
         if isinstance(event, BackwardRan):
-            ran = ran or (begun and event.call.accumulates)
+            ran = ran or (begun and event.call.trains)
         elif id(event.site) in places:
             if ran:
                 return True

@@ -99,7 +99,7 @@ def _trained(trace: Trace, first: Stored | Bound, later: Stored | Bound) -> Site
     loop = iterations_between(first.site.loops, later.site.loops)
     begun = False
     for event in trace.among(BackwardRan, type(first)) if loop is not None else ():
-        if begun and isinstance(event, BackwardRan) and event.call.accumulates and loop in dict(event.site.loops):
+        if begun and isinstance(event, BackwardRan) and event.call.trains and loop in dict(event.site.loops):
             return event.site
         begun = begun or event is first
     return None

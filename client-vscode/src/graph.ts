@@ -143,19 +143,20 @@ async function save(title: string, svg: string): Promise<void> {
 }
 
 const LEGEND = [
-  ["root", "loss, or backward"], ["parameter", "parameter or leaf"], ["", "operation"], ["cut", "cut: no gradient"], ["broken", "freed or overwritten"],
+  ["root", "loss, or backward"], ["step", "step"], ["parameter", "parameter"], ["leaf", "leaf"], ["module", "module"], ["operation", "operation"],
+  ["cut", "cut: no gradient"], ["broken", "freed, overwritten, or no graph"],
 ] as const;
 
 const LOOK = `
-body { padding: 0; margin: 0; overflow: hidden; height: 100vh; }
-#view { position: absolute; inset: 36px 0 0 0; overflow: hidden; cursor: grab; }
+body { padding: 0; margin: 0; overflow: hidden; height: 100vh; display: flex; flex-direction: column; }
+#view { position: relative; flex: 1; overflow: hidden; cursor: grab; }
 #view.dragged { cursor: grabbing; }
 #view > svg { position: absolute; left: 0; top: 0; transform-origin: 0 0; }
 [data-line] { cursor: pointer; } [data-line]:hover .box { filter: brightness(1.12); }
-#bar { position: absolute; right: 8px; top: 8px; display: flex; gap: 4px; }
+#bar { padding: 8px; display: flex; gap: 4px; justify-content: end; }
 #bar button { font: inherit; padding: 2px 8px; border: 1px solid transparent; cursor: pointer; color: var(--vscode-button-secondaryForeground); background: var(--vscode-button-secondaryBackground); }
 #bar button:focus-visible { outline: 1px solid var(--vscode-focusBorder); }
-#legend { position: absolute; left: 8px; bottom: 8px; padding: 4px 8px; background: var(--vscode-editor-background); opacity: 0.92; display: flex; flex-wrap: wrap; gap: 2px 12px; }
+#legend { padding: 8px 16px; display: flex; flex-wrap: wrap; gap: 2px 12px; }
 #legend svg { width: 18px; height: 12px; vertical-align: -1px; margin-right: 4px; }
 `;
 
@@ -194,6 +195,9 @@ if (svg) {
     }
   };
   const actual = () => zoom(1 / scale);
+  for (const each of document.querySelectorAll("#legend g")) { // What is not in the picture needs no explanation.
+    if (!svg.querySelector("g." + each.className.baseVal)) each.closest("span").remove();
+  }
   begin();
   view.addEventListener("wheel", (event) => {
     event.preventDefault();
@@ -237,6 +241,6 @@ function page(body: string, kept?: Kept): string {
   const buttons = [["in", "+", "Zoom in (+)"], ["out", "\u2212", "Zoom out (-)"], ["fit", "Fit", "Show everything (0)"], ["actual", "100%", "Actual size (1)"], ["save", "Save", "Save as SVG"]];
   const bar = buttons.map(([does, label, title]) => `<button data-does="${does}" title="${title}" aria-label="${title}">${label}</button>`);
   return `<!DOCTYPE html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}">
-<style>${LOOK}</style></head><body><div id="view">${body}</div><div id="bar">${bar.join("")}</div><div id="legend">${legend.join("")}</div>
+<style>${LOOK}</style></head><body><div id="bar">${bar.join("")}</div><div id="view">${body}</div><div id="legend">${legend.join("")}</div>
 <script nonce="${nonce}">const kept = ${JSON.stringify(kept ?? null).replaceAll("<", "\\u003c")};${SCRIPT}</script></body></html>`;
 }

@@ -1,6 +1,7 @@
 """Takes the pictures of `client-vscode/media` from the packaged extension: `python -m tests.editors.vscode.pictures`.
 
-With a folder as its argument they go there, to be looked at first. Needs what the tests beside it need.
+With a folder as its argument they go there, to be looked at first; a second one names a theme of colours, such as
+"Default Dark Modern". Needs what the tests beside it need.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tests.editors.vscode.test_vscode import CARRIED, CLIENT, SETTINGS, VSIX, VS
 def main() -> None:
     """Show a faulty script and the same as a notebook to a fresh VS Code."""
     shots = Path(sys.argv[1] if len(sys.argv) > 1 else CLIENT / "media").absolute()
+    settings = {**SETTINGS, "editor.hover.above": False, **{"workbench.colorTheme": each for each in sys.argv[2:]}}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         workspace = folder / "workspace"
@@ -28,7 +30,7 @@ def main() -> None:
             json.dumps({"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}})
         )
         (folder / "user" / "User").mkdir(parents=True)
-        (folder / "user" / "User" / "settings.json").write_text(json.dumps({**SETTINGS, "editor.hover.above": False}))
+        (folder / "user" / "User" / "settings.json").write_text(json.dumps(settings))
         install(VSIX, folder)
         with serving(folder, "--disable-workspace-trust") as address:
             VSCode(address, workspace, shots).visit("pictures.mjs")

@@ -19,7 +19,7 @@ _STYLE = """
 .root .box { stroke: var(--vscode-charts-blue, #1a73c7); stroke-width: 2.5; }
 .step .box { stroke: var(--vscode-charts-purple, #652d90); stroke-width: 1.5; }
 .parameter .box, .leaf .box, .module .box { stroke: var(--vscode-charts-green, #388a34); stroke-width: 1.5; }
-.cut .box { stroke: var(--vscode-charts-orange, #d18616); stroke-width: 1.5; stroke-dasharray: 4 3; }
+.cut .box { stroke: var(--vscode-editorWarning-foreground, #bf8803); stroke-width: 1.5; stroke-dasharray: 4 3; }
 .broken .box { stroke: var(--vscode-editorError-foreground, #e51400); stroke-width: 2.5; }
 .broken .note { fill: var(--vscode-editorError-foreground, #e51400); }
 text { font: 12px var(--vscode-font-family, system-ui, sans-serif); fill: var(--vscode-foreground, #1f1f1f); }

@@ -23,7 +23,7 @@ print(json.dumps([[each.id, each.family, Level(each.level).value, each.summary, 
 `;
 const DOCUMENTS = {
   "docs/command-line.md": "Command line", "server/EDITORS.md": "Editors", "docs/configuration.md": "Configuration", "docs/ci.md": "In CI",
-  "docs/json.md": "JSON", "server/RELIABILITY.md": "What is promised", "server/GLOSSARY.md": "Words of autograd", "server/CHANGELOG.md": "Changes",
+  "docs/json.md": "JSON", "server/RELIABILITY.md": "What is promised", "server/GLOSSARY.md": "Words of autograd", "docs/comparison.md": "Beside other linters", "server/CHANGELOG.md": "Changes",
 };
 
 const read = (...parts) => readFileSync(join(...parts), "utf8");

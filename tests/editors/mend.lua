@@ -48,14 +48,19 @@ local marks = underlined()
 
 local first = vim.diagnostic.get(buffer)[1]
 vim.api.nvim_win_set_cursor(0, { first.lnum + 1, first.col })
+local client = vim.lsp.get_clients({ bufnr = buffer })[1]
+local asked = vim.lsp.util.make_position_params(0, client.offset_encoding)
+local answer = client:request_sync('textDocument/hover', asked, patience, buffer)
+local hover = answer and answer.result and answer.result.contents.value or ''
+local root = client.config.root_dir
 local before = text()
 vim.lsp.buf.code_action({ apply = true, filter = function(action) return action.isPreferred end })
 await('fix', function() return text() ~= before end)
 await('end of the diagnostic', function() return #vim.diagnostic.get(buffer) == 0 end)
 vim.cmd.write()
 
-local encoding = vim.lsp.get_clients({ bufnr = buffer })[1].offset_encoding
+local encoding = client.offset_encoding
 for _, client in ipairs(vim.lsp.get_clients()) do client:stop() end
 await('end of the server', function() return #vim.lsp.get_clients() == 0 end)
-io.stdout:write(vim.json.encode({ seen = seen, underlined = marks, encoding = encoding, log = vim.lsp.log.get_filename() }))
+io.stdout:write(vim.json.encode({ seen = seen, underlined = marks, hover = hover, root = root, encoding = encoding, log = vim.lsp.log.get_filename() }))
 vim.cmd('qa!')

@@ -25,14 +25,15 @@ NEWER, OLDER = configurations("Neovim")
 
 
 def mend(file: Path, command: tuple[str, ...], configuration: str = NEWER) -> dict[str, Any]:
-    """Open a file in a Neovim configured as the page says and have it mended; what Neovim saw."""
+    """Open a file, by its name alone, in a Neovim configured as the page says and have it mended; what Neovim saw."""
     neovim = shutil.which("nvim", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if neovim is None:
         pytest.skip("Neovim is not installed")
     places = {f"XDG_{name}_HOME": str(file.parent / ".nvim" / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     (init := file.parent / "init.lua").write_text(configuration)
     visit = subprocess.run(
-        [neovim, "--clean", "--headless", "-l", str(HERE / "mend.lua"), str(file), str(init)],
+        [neovim, "--clean", "--headless", "-l", str(HERE / "mend.lua"), file.name, str(init)],
+        cwd=file.parent,
         env={**ENVIRONMENT, **places, "PATH": os.pathsep.join([install(file.parent, command), os.environ["PATH"]])},
         capture_output=True,
         text=True,
@@ -69,8 +70,11 @@ def test_a_repeated_backward_is_mended(tmp_path: Path, configuration: str) -> No
     file.write_text(
         "import torch\nw = torch.randn(3, requires_grad=True)\nloss = (w * w).sum()\nloss.backward()\nloss.backward()\n"
     )
+    (tmp_path / "pyproject.toml").touch()
     assert "backward through the graph a second time" in run(file).stderr
     seen = mend(file, REAL, configuration)
+    assert seen["root"] == str(tmp_path)
+    assert "PyTorch: RuntimeError: Trying to backward through the graph a second time" in seen["hover"]
     assert seen["underlined"] == ["loss.backward()"]
     assert [(one["line"], one["code"]) for one in seen["seen"]] == [(5, "double-backward")]
     mended = run(file)

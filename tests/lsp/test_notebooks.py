@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import sys
 from collections.abc import AsyncIterator, Iterator
 from importlib import metadata
@@ -322,6 +323,8 @@ async def test_the_plain_document_of_jupyterlab(editor: Editor) -> None:
     editor.open(uri, JUPYTERLAB)
     [found] = await editor.diagnostics_of(uri)
     assert (found.code, editor.covered(uri, found.range)) == ("double-backward", FAULT)
+    assert found.source == "gradpath: double-backward"  # JupyterLab shows the source alone.
+    assert not re.search(r"line \d", found.message)  # Its reader sees cells, and no line of this text.
     editor.close(uri)
 
 

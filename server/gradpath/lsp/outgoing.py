@@ -42,6 +42,8 @@ class Outgoing:
         self._is_closed = False
         self._cells: dict[tuple[str, int], Sequence[str]] = {}
         self._notebooks = documents.notebooks()
+        self._is_joined = document.cells is None and document.path.endswith(".ipynb")
+        """A notebook that comes as one text, as from jupyterlab-lsp: its reader sees no line of that, and no `code`."""
 
     @classmethod
     def of_outcome(
@@ -52,7 +54,7 @@ class Outgoing:
             return cls(document, documents, client)
         closed = OpenDocument(uri_of(outcome.path), outcome.path, "python", 0, [], 0)
         made = cls(closed, documents, client, outcome.lines)
-        made._is_closed = True
+        made._is_closed, made._is_joined = True, False
         if outcome.notebook is not None:
             made._notebooks = {**made._notebooks, outcome.path: outcome.notebook}
             for cell, source in zip(outcome.notebook.cells, outcome.notebook.sources, strict=True):
@@ -74,13 +76,14 @@ class Outgoing:
             for label in diagnostic.labels
         ]
         fades = self._client.unnecessary_tag and diagnostic.rule in _FADED
+        message = f"{diagnostic.message}\nhelp: {diagnostic.help}" if diagnostic.help else diagnostic.message
         return types.Diagnostic(
             range=self.range(diagnostic.path, diagnostic.range, diagnostic.cell),
-            message=f"{diagnostic.message}\nhelp: {diagnostic.help}" if diagnostic.help else diagnostic.message,
+            message=self._by_code(message) if self._is_joined else message,
             severity=_SEVERITIES[diagnostic.level],
             code=diagnostic.rule,
             code_description=types.CodeDescription(page) if page is not None else None,
-            source="gradpath",
+            source=f"gradpath: {diagnostic.rule}" if self._is_joined else "gradpath",
             related_information=related if related and self._client.related_information else None,
             tags=[types.DiagnosticTag.Unnecessary] if fades else None,
         )
@@ -135,7 +138,7 @@ class Outgoing:
     def hover(self, told: Told) -> types.Hover:
         """A hover in Markdown, or in plain text for a client that has no Markdown."""
         kind = types.MarkupKind.Markdown if self._client.markdown else types.MarkupKind.PlainText
-        contents = types.MarkupContent(kind, told.text)
+        contents = types.MarkupContent(kind, self._by_code(told.text) if self._is_joined else told.text)
         return types.Hover(contents, self.range(self._document.path, told.range, told.cell))
 
     def place(self, place: Range) -> types.Range:
@@ -151,6 +154,11 @@ class Outgoing:
         notebook = self._notebooks.get(self._document.path)
         cell = None if notebook is None else notebook.in_cell(place)[0].number
         return self._uri(self._document.path, cell) == uri
+
+    def _by_code(self, text: str) -> str:
+        from gradpath.source.cells import lines_by_code
+
+        return lines_by_code(text, self._line_of(self._document.path, None))
 
     def _told(self, text: str) -> str:
         """A text about the document for its reader, who counts the lines of a notebook by cells."""

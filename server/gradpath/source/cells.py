@@ -23,6 +23,8 @@ from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.lazy_regex import regex
 
 _LINE_OF = regex(r"`[^`]*`|(?<!\.py, )\bline(\s+)(\d+)\b")
+_LINE_SHOWN = 50
+"""The most characters of a line that stand in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +205,18 @@ def lines_in_cells(text: str, notebook: CellsDocument, cell: Cell | None = None)
         other, local = notebook.in_cell(Range(place, place))
         line = f"line{found[1]}{local.start.line}"
         return line if other is cell else f"{line} of cell {other.number}"
+
+    return _LINE_OF.sub(told, text)
+
+
+def lines_by_code(text: str, line_of: Callable[[int], str]) -> str:
+    """A sentence with the code of lines in place of their numbers, for a reader who sees no numbers."""
+
+    def told(found: re.Match[str]) -> str:
+        code = "" if found[2] is None else line_of(int(found[2])).strip()
+        if not code or "`" in code:
+            return found[0]
+        return f"the line{found[1]}`{code if len(code) <= _LINE_SHOWN else code[: _LINE_SHOWN - 1] + '…'}`"
 
     return _LINE_OF.sub(told, text)
 

@@ -85,3 +85,6 @@ def test_a_cell_is_marked_until_it_is_mended(address: str, tmp_path: Path) -> No
     seen = json.loads(visit.stdout)
     assert seen["marked"] == "state.sum().backward()"
     assert "`state` carries the graph of the previous iteration" in seen["tip"]
+    # No number, which would be that of a line in the one text that JupyterLab makes of the cells.
+    assert "after the line `state.sum().backward()`" in seen["tip"]
+    assert "gradpath: carried-graph" in seen["tip"]

@@ -6,22 +6,18 @@ import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 
+from gradpath.analysis.headlines import LONGEST, branch, conditional, fitted
 from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, best_of
+from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import ancestry
-from gradpath.interpreter.paths import REMEMBERED, Paths, turned
-from gradpath.interpreter.trace import Decision, Failed, OfClass, Site, Trace
+from gradpath.interpreter.paths import NOWHERE, REMEMBERED, Going, Paths, turned
+from gradpath.interpreter.trace import BackwardRan, Decision, Failed, OfClass, Site, Trace
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.asked import tells_of_graph
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass, replace
-
-LONGEST = 120
-"""Characters of a headline."""
-
-_SHORTEST = 16
-"""Characters to which code that a headline quotes may be cut."""
 
 TURNS = 10
 """How many decisions of a faulty path, the last and the first, are reversed to learn what the fault depends on.
@@ -211,23 +207,30 @@ def _reaches(trace: Trace, visits: Mapping[ast.stmt, int]) -> bool:
 
 
 def _stands(found: Found, paths: Paths, source: Source) -> bool:
-    """True if a silent fault is found as well when a branch goes the other way each time that it is reached.
+    """True if a silent fault is found as well when a branch goes the other way, once or each time that it is reached.
 
     A path reverses one decision at a time, and a branch in a loop is decided again in each iteration. False if that
     takes too long.
     """
     visits = _visits(found)
     for index in _repeated(found.trace.decisions)[:TURNS]:
-        if paths.executed + found.trace.steps > REMEMBERED:
-            return False
-        other = _turned_throughout(found.trace, index, paths)
-        if other is not None and found.rule.denied is not None and found.rule.denied(other, found.report):
-            return False
-        if other is None or not other.is_complete or other.failures():
-            continue
-        if _reaches(other, visits) and _speaks_against(found, other, source):
-            return False
+        for going in _turns(found.trace, index):
+            if paths.executed + found.trace.steps > REMEMBERED:
+                return False
+            other = paths.trace(turned(found.trace, index), going)
+            if found.rule.denied is not None and found.rule.denied(other, found.report):
+                return False
+            if not other.is_complete or other.failures() or _trains_nothing(other):
+                continue
+            if _reaches(other, visits) and _speaks_against(found, other, source):
+                return False
     return True
+
+
+def _trains_nothing(trace: Trace) -> bool:
+    """True if no backward of a path comes to a parameter: nobody means to take such a way each time."""
+    runs = trace.of(BackwardRan)
+    return bool(runs) and not any(leaf.is_parameter for run in runs for leaf in reached_leaves(run))
 
 
 def _speaks_against(found: Found, other: Trace, source: Source) -> bool:
@@ -247,26 +250,21 @@ def _repeated(decisions: Sequence[Decision]) -> list[int]:
     return [index for node, index in first.items() if node in again]
 
 
-def _turned_throughout(trace: Trace, index: int, paths: Paths) -> Trace | None:
-    """The path on which a branch goes the other way from decision `index` on; None if it is decided only once."""
+def _turns(trace: Trace, index: int) -> tuple[Going, ...]:
+    """The ways to turn a branch around: each time that it is reached, and the first time alone."""
     decision = trace.decisions[index]
-    other = paths.trace(turned(trace, index), {decision.node: not decision.outcome})
-    return other if any(each.node is decision.node for each in other.decisions[index + 1 :]) else None
+    return {decision.node: not decision.outcome}, NOWHERE
 
 
 def _finds(found: Found, other: Trace, source: Source) -> bool:
     return any(report.at.node is found.report.at.node for report in found.rule.find(other, source))
 
 
-def _article(name: str) -> str:
-    return "an" if name[:1] in "AEIOaeio" else "a"
-
-
 def _said(found: Found, condition: Decision | None, source: Source) -> str | None:
     """The condition of a fault in words: a decision, a presumption, or both; None where the fault is proved."""
     presumed = _strongest(_presumed(found))
     if condition is not None:
-        said = _branch(condition, found.report.headline, source)
+        said = branch(condition, found.report.headline, source)
         if presumed is None or presumed.doubt < DOUBTFUL:
             return said
         both = f"{said} and {presumed.brief}"
@@ -410,19 +408,6 @@ def statement_of(trace: Trace, site: Site) -> ast.stmt | None:
     return next((each for each in around if each in trace.visits), None)
 
 
-def words(decision: Decision, source: Source) -> str:
-    """`when x is None`: the condition as the program writes it."""
-    if isinstance(decision.node, ast.Try):
-        outcome = "raises nothing" if decision.outcome else "raises"
-        return f"when the `try` on line {decision.node.lineno} {outcome}"
-    if isinstance(decision.key, OfClass):
-        cls = decision.key.cls
-        among = f"holds `{cls}` objects" if decision.key.several else f"is {_article(cls)} `{cls}`"
-        return f"if `{decision.key.argument.arg}` {among}"
-    text = source.short(decision.site, decision.node, 60)
-    return f"when `{text}`" if decision.outcome is not decision.negated else f"when not `{text}`"
-
-
 def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnostic:
     document = source.document(found.report.at)
     report = replace(found.report, fixes=tuple(each.told_in(document.path) for each in found.report.fixes))
@@ -430,10 +415,10 @@ def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnost
     headline = report.headline
     if condition is not None:
         level = Level.WARNING
-        headline = _conditional(headline, condition)
+        headline = conditional(headline, condition)
     elif any(failure.hidden for failure in _same(found, found.trace)):
         level = Level.WARNING
-        headline = _conditional(headline, "which a handler of exceptions hides")
+        headline = conditional(headline, "which a handler of exceptions hides")
     labels = tuple(_label(step, report, source) for step in report.steps)
     advice = report.advice() if source.proposes else ()
     return Diagnostic(
@@ -442,7 +427,7 @@ def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnost
         found.rule.id,
         found.rule.family,
         level,
-        _fitted(headline, LONGEST),
+        fitted(headline, LONGEST),
         labels,
         report.pytorch,
         advice[0].text if advice else "",
@@ -454,42 +439,6 @@ def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnost
 def _label(step: Step, report: Report, source: Source) -> Label:
     place = source.document(step.site).range_of(step.site.node)
     return Label(step.site.path, place, step.message, step.site is report.at)
-
-
-def _conditional(headline: str, condition: str) -> str:
-    """The headline with its condition; a long one of the program's is cut before the headline is."""
-    return f"{_fitted(headline, LONGEST - len(condition) - 2)}, {condition}"
-
-
-def _branch(decision: Decision, headline: str, source: Source) -> str:
-    """The condition in words, its code cut to the room that the headline leaves; "on some paths" where that is none."""
-    condition = words(decision, source)
-    room = LONGEST - len(headline) - 2
-    if len(condition) <= room or not condition.endswith("`") or isinstance(decision.key, OfClass):
-        return condition
-    cut = condition.removesuffix("`")[: max(room, 18) - 2].rstrip() + "…`"
-    fitted = _fitted(headline, LONGEST - len(cut) - 2)
-    return cut if fitted.split("`")[::2] == headline.split("`")[::2] else "on some paths"
-
-
-def _fitted(text: str, limit: int) -> str:
-    """A sentence of at most `limit` code points: code that it quotes is cut before its words are, the longest first.
-
-    Where that is not enough its last clause goes; only a sentence that has but one is cut within its words.
-    """
-    pieces = text.split("`")
-    quoted = range(1, len(pieces), 2)
-    while (excess := sum(map(len, pieces)) + len(pieces) - 1 - limit) > 0:
-        longest = max(quoted, key=lambda index: len(pieces[index]), default=0)
-        room = len(pieces[longest])
-        if not longest or room <= _SHORTEST:
-            main = text.rpartition(", ")[0] or (text.rpartition(": ")[0] if text.rfind(": ") >= limit else "")
-            whole = main and main.count("`") % 2 == 0
-            return _fitted(main, limit) if whole else text[: limit - 1].rstrip() + "…"
-        second = max((len(pieces[index]) for index in quoted if index != longest), default=0)
-        kept = max(room - excess, min(second, room - 1), _SHORTEST)
-        pieces[longest] = pieces[longest].removesuffix("…")[: kept - 1].rstrip() + "…"
-    return "`".join(pieces)
 
 
 def _one_preferred(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:

@@ -175,9 +175,13 @@ class Overlays:
 
     def chosen(self, machine: Machine, items: Sequence[Value], index: Value) -> Value:
         """The item at an unknown index; `UNDEFINED` where nothing determines it."""
-        if not isinstance(index, Unknown) or not index.is_data or not chance.is_index(index.root):
-            return UNDEFINED
-        return chance.at_random(items)
+        drawn: Value = UNDEFINED
+        match index:
+            case Unknown() if not index.is_data:
+                return UNDEFINED
+            case Unknown() if chance.is_index(index.root):
+                drawn = chance.at_random(items)
+        return chance.any_of_alike(items) if drawn is UNDEFINED else drawn
 
     def has_attribute(self, value: Value, name: str) -> bool | None:
         """True if a tensor has an attribute; None where that is not known, and for other values."""

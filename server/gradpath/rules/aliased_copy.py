@@ -11,6 +11,7 @@ from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
 from gradpath.findings.averages import Mixture, computed_at, mixtures, values_of
 from gradpath.findings.learning import learners
+from gradpath.findings.parameters import tensors_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import function_of, statement_of, tests_of
@@ -52,7 +53,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         yield _of_difference(source, difference, used)
     for mixture in {each.site.node: each for each in mixtures(trace) if not each.others}.values():
         if len(mixture.names) > 1:
-            yield _of_itself(source, mixture)
+            yield _of_itself(trace, source, mixture)
     for rejoined, step in _rejoined(trace):
         yield _of_rejoined(trace, source, rejoined, step)
     for mixture, step in _led(trace):
@@ -64,7 +65,7 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
     if holds(event.site.node, event.taken.site.node):
         twins = _names_of(trace, event)
         if len(twins) > 1:
-            return _of_twins(trace, source, event, twins[0], twins[-1])
+            return _of_twins(trace, source, twins[0], twins[-1], Step(event.site, "loads what is there already"))
         return Report(
             event.site,
             f"`{loaded}` changes nothing: it loads what is there",
@@ -112,6 +113,16 @@ def _names_of(trace: Trace, event: Loaded) -> list[Named]:
     return list({each.name: each for each in named}.values())
 
 
+def _twins_with(trace: Trace, parameter: Tensor) -> list[Named]:
+    """Where the names of one network with a parameter were given to it, in the order of the path: the smallest one."""
+    networks: dict[int, dict[str, Named]] = {}
+    for event in trace.of(Named):
+        assigned = isinstance(statement_of(trace, event.site.node), ast.Assign)
+        if assigned and any(each is parameter for each in tensors_of(event)):
+            networks.setdefault(id(event.module), {}).setdefault(event.name, event)
+    return next((list(each.values()) for each in networks.values() if len(each) > 1), [])
+
+
 def _names_in(node: ast.AST) -> list[ast.Attribute | ast.Name]:
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Attribute() | ast.Name() as own), args=[given, *_]):
@@ -121,7 +132,7 @@ def _names_in(node: ast.AST) -> list[ast.Attribute | ast.Name]:
     return []
 
 
-def _of_twins(trace: Trace, source: Source, event: Loaded, first: Named, second: Named) -> Report:
+def _of_twins(trace: Trace, source: Source, first: Named, second: Named, last: Step) -> Report:
     """The report of two names for one network, one of which is told to follow the other."""
     old, new = (_text_of(source, each) for each in (first, second))
     return Report(
@@ -130,7 +141,7 @@ def _of_twins(trace: Trace, source: Source, event: Loaded, first: Named, second:
         (
             Step(first.site, "gives a network its name"),
             Step(second.site, "gives the same network another name"),
-            Step(event.site, "loads what is there already"),
+            last,
         ),
         help=f"give `{new}` a network of its own, such as a `copy.deepcopy()` of it",
         fixes=source.proposed(_network_copied(trace, source, second)),
@@ -311,8 +322,12 @@ def _of_difference(source: Source, difference: Tensor, used: Site) -> Report:
     )
 
 
-def _of_itself(source: Source, mixture: Mixture) -> Report:
-    """The report of a network that is mixed with itself, where it is handed over twice, or gone through twice."""
+def _of_itself(trace: Trace, source: Source, mixture: Mixture) -> Report:
+    """The report of a network that is mixed with itself, as it has two names, is handed over or gone through twice."""
+    twins = _twins_with(trace, mixture.own)
+    if len(twins) > 1:
+        last = Step(mixture.site, "mixes the network with itself: it stays as it is")
+        return _of_twins(trace, source, twins[0], twins[-1], last)
     caller = mixture.site.caller
     at = mixture.site if caller is None or not isinstance(caller.node, ast.Call) else caller
     one, other = mixture.names[:2]

@@ -50,7 +50,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         never = (seen or all(_takes_none(trace, step) for step in same)) and all(_never(flow, step) for step in same)
         missed = (never and _is_missed(trace, same)) or _trains_copies(trace, flow, same) or _is_only_named(trace, same)
         if missed and not any(rewrappings(trace)):
-            yield _report(trace, source, same[-1], None)
+            yield _report(trace, source, same[0], None)  # A path that comes to it once speaks against it.
     yield from repeated_steps(trace, source)
 
 

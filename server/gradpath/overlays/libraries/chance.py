@@ -15,6 +15,9 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Instance, NativeFu
 from gradpath.overlays.namespace import Fields, Names
 from gradpath.overlays.torch.tensor_value import TensorValue
 
+FEW = 8
+"""Parts of an item that are compared."""
+
 
 def _sample(machine: Machine, arguments: Arguments, *, again: bool = False) -> Value:
     """`random.sample(population, k)`: as many items, at least one; the first items represent all.
@@ -56,6 +59,25 @@ def at_random(items: Sequence[Value]) -> Value:
     if not items or not is_slender(tuple(items)) or not any(_has_graph(item, 3) for item in items):
         return UNDEFINED
     return _in_a_long_run(items)[0]
+
+
+def any_of_alike(items: Sequence[Value]) -> Value:
+    """An item that stands for any of them: tensors of one shape without a graph, or tuples of such."""
+    kinds = {_kind(each) for each in items}
+    return items[0] if len(kinds) == 1 and None not in kinds else UNDEFINED
+
+
+def _kind(value: Value) -> object:
+    """What tensors without a graph have in common where one can stand for another; None for all other values."""
+    match value:
+        case TensorValue(tensor=tensor) if not tensor.requires_grad and not tensor.is_open:
+            return tensor.shape, tensor.dtype, tensor.inference
+        case Unknown(kind=Kind.PLAIN, tensor=None):
+            return Kind.PLAIN
+        case tuple() if value and len(value) <= FEW:
+            parts = tuple(map(_kind, value))
+            return None if None in parts else parts
+    return None
 
 
 def _index(root: str) -> NativeFunction:

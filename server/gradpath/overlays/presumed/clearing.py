@@ -76,7 +76,9 @@ _COMPUTING = regex(
     r"|print\w*|save\w*|summary|test|valid\w*|visuali[sz]\w*)(_|$)"
 )
 _FOLLOWING = regex(r"(^|_)(copy\w*|ema|hard|mirror|polyak|soft|sync\w*|targets?|update\w*)(_|$)")
-_CHANGING = regex(r"backward|clear|closure|drop|fit|grad|learn|optim|reset|train|zero", re.I)
+_CHANGING = regex(
+    r"backward|clear|closure|drop|fit|grad|learn|optim|reset|train|zero|(^|_)(load|restore|resume)(_|$)", re.I
+)
 
 HARMLESS = words(
     """accumulate autocast clip_grad_norm_ clip_grad_value_ clip_gradients log no_backward_sync no_sync save save_model

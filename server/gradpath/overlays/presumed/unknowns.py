@@ -31,6 +31,7 @@ from gradpath.overlays.presumed import (
     chosen_classes,
     conditions,
     effects,
+    equalities,
     frozen,
     kept_lists,
     model_parts,
@@ -91,6 +92,8 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
         return negation(machine, negation(machine, unknown) if same else unknown)
     if operator in _COMPARISONS:
         key = ("compare", operator, reflected, unknown.number, identity(other))
+        if operator == "eq" and equalities.is_another(machine, unknown, other, key):
+            return False
         made = machine.unknown("comparison", key, (unknown, other))
         if isinstance(made, Unknown) and unknown.hint is not UNDEFINED:
             made.hint = _compared(operator, unknown.hint, other)

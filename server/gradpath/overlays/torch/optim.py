@@ -141,12 +141,17 @@ def _note_given(machine: Machine, optimizer: OptimizerInstance) -> None:
     models = [model_parts.models_of_parameter(source) for source in unseen]
     parameters = (*optimizer.parameters(), *_of_models(machine, optimizer))
     of_models = tuple(dict.fromkeys(model for each in models for model in each))
-    partly = any(isinstance(each, List) and any(isinstance(one, TensorValue) for one in each.items) for each in wholes)
-    known = all(models) and not partly and (not optimizer.open or bool(optimizer.sources))
+    known = all(models) and not any(map(_is_cut_short, wholes)) and (not optimizer.open or bool(optimizer.sources))
     copied = bool(of_models) and all(isinstance(model.origin, Copy) for model in of_models)
     groups = len(optimizer.groups.items)
     twice = groups == 1 and _has_any_twice(machine, optimizer)
     machine.emit(Given(optimizer, parameters, of_models, known, machine.site(), copied, groups, twice))
+
+
+def _is_cut_short(whole: Value) -> bool:
+    """True if there is more in a list of parameters than is seen, and no unseen model that it is of."""
+    items = whole.items if isinstance(whole, List) else []
+    return any(isinstance(each, TensorValue) for each in items) and not any(map(model_parts.models_of_parameter, items))
 
 
 def _has_any_twice(machine: Machine, optimizer: OptimizerInstance) -> bool:

@@ -89,7 +89,8 @@ def _calls_backward(trace: Trace, site: Site) -> bool:
 def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:
     """True if a backward runs between an addition and the one it depends on; otherwise the total ends with the step.
 
-    An `autograd.grad` outside of the graph of the total does not count: its result is a part of the computation.
+    An `autograd.grad` outside of the graph of the total does not count, nor one that keeps a graph of its own: its
+    result is a part of the computation.
     """
     ran: dict[Node, int] = {}
     count = 0
@@ -97,7 +98,8 @@ def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:
     below = reach([event.node for event in events])
     for event in trace.events:
         if isinstance(event, BackwardRan):
-            count += event.call.accumulates or any(node in below for node in event.executed)
+            ends = not event.call.create_graph and any(node in below for node in event.executed)
+            count += event.call.accumulates or ends
         elif isinstance(event, Built) and event.node in places:
             ran[event.node] = count
     for event in events:

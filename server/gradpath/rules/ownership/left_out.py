@@ -25,8 +25,8 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """The modules without a parameter in any optimizer though all get gradients: made here, and never loaded.
 
     A module that is a part of one that is trained in part does not count: that is a choice of what to train. Neither is
-    one that only goes before a trained one, or beside it, unless they were made together: it may be there to give
-    features.
+    one that only goes before a trained one, or beside it, unless they were made together or the program prepares it for
+    training: it may be there to give features.
     """
     if not any(given.models or any(map(is_of_layer, given.parameters)) for given in trace.of(Given)):
         return  # What is trained is no module: an image, for instance.
@@ -40,12 +40,22 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
             worded = partial(_is_module, trace, event)
             if _is_lent(trace, event.module):
                 pass  # The code that it was passed to may have loaded it, or may train it.
-            elif _follows(trace, ways.keys(), held) or _is_one_of_several(trace):
-                yield Lacking(own, event.site, trace.of(Given), worded, repeated=True)
-            elif _goes_before(trace, source, event, held):
+            elif (
+                _is_prepared(source, event)
+                or _goes_before(trace, source, event, held)
+                or (_is_one_of_several(trace) and not _has_twin(trace, event, held))
+            ):
                 yield Lacking(own, event.site, trace.of(Given), worded, repeated=True, about=(event.name,))
+            elif _follows(trace, ways.keys(), held) or _is_one_of_several(trace):  # One may be as good as another.
+                yield Lacking(own, event.site, trace.of(Given), worded, repeated=True)
         for each in ways:  # What is a part of a larger module is that one's affair.
             strange.pop(each, None)
+
+
+def _is_prepared(source: Source, event: Named) -> bool:
+    """True if a program calls `train()` of a module, and looks after its parameters in no other way."""
+    asked = _asked_of(source.tree(event.site.path), event.name)
+    return "train" in asked and asked.isdisjoint(_OTHERWISE - {"eval"})
 
 
 def _may_be_trained(trace: Trace, event: Named) -> bool:
@@ -124,6 +134,12 @@ def _sizes(bound: Named) -> list[Shape | None]:
     return [tensor.shape for tensor in tensors_of(bound)]
 
 
+def _has_twin(trace: Trace, bound: Named, held: Set[int]) -> bool:
+    """True if a trained module has the same sizes: a copy, perhaps."""
+    trained = (event for event in trace.of(Named) if not held.isdisjoint(ways_of(trace, event)))
+    return any(_sizes(event) == _sizes(bound) for event in trained)
+
+
 def _goes_before(trace: Trace, source: Source, bound: Named, held: Set[int]) -> bool:
     """True if a trained module works on what one computes that the same statement has made: they belong together.
 
@@ -133,7 +149,7 @@ def _goes_before(trace: Trace, source: Source, bound: Named, held: Set[int]) -> 
     statement = statement_of(trace, bound.site.node)
     if not any(statement_of(trace, event.site.node) is statement for event in trained):
         return False
-    if any(_sizes(event) == _sizes(bound) for event in trained):
+    if _has_twin(trace, bound, held):
         return False
     if not _OTHERWISE.isdisjoint(_asked_of(source.tree(bound.site.path), bound.name)):
         return False
@@ -219,7 +235,7 @@ def _is_one_of_several(trace: Trace) -> bool:
     named = sorted((ways_of(trace, event) for event in trace.of(Named)), key=len, reverse=True)
     for given in trace.of(Given):
         rest = set(map(id, given.parameters))
-        count = 0
+        count = len(given.models)
         for ways in named:
             count += not rest.isdisjoint(ways)
             rest -= ways.keys()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import PRESUMED_LOSS, BackwardCall, Node, Tensor
@@ -128,7 +128,9 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
     for tensor, event, baseline in constants(trace, ran):
         operands = event.operands
         unlearned = _unlearned(trace, source, ran, tensor, event.site, scalar=event.node in scalar)
-        if unlearned is not None and not (baseline and unlearned.cause.how in _VALUES_ALONE):
+        if unlearned is not None and not (
+            baseline and unlearned.cause.how in _VALUES_ALONE and not _is_of_live_input(tensor)
+        ):
             yield unlearned
             continue
         for each in tensor.lineage():
@@ -176,7 +178,8 @@ def _unlearned(
 ) -> Term | None:
     """A term that depends on what the same backward trains, by its values alone; it is a `scalar` for certain.
 
-    It is a loss of nothing but what was cut off, or one number that was computed while gradients were off.
+    It is a loss of nothing but what was cut off, or what a network, or one number, was computed to while gradients were
+    off.
     """
     if value.one_element is False:
         return None
@@ -189,11 +192,36 @@ def _unlearned(
         cause = slips[0].cause
         one = scalar or _unscaled(value).one_element is True or cause.tensor.operation == PRESUMED_LOSS
         off = one and cause.how in (*_VALUES_ALONE, *cuts.COPIES)
+        off = off or (cause.how in _SWITCHED_OFF and _is_of_live_input(value))
         if off or (cause.how in ("detach", "data", *_SWITCHED_OFF) and _is_measured(value, trace)):
             cut = cause.tensor.cut
             kept = parameter if cut is None or cut.source is None else cut.source
             return Term(cause, kept, added, ran, measured=True, value=value)
     return None
+
+
+def _is_of_live_input(value: Tensor) -> bool:
+    """True if a network computed a value, while gradients were off, of something on a graph.
+
+    Such a network judges what is trained. Without one it may be the maximum that a softmax subtracts, for instance.
+    """
+    judges = lives = False
+    todo, seen = [value], set[int]()
+    while todo:
+        each = todo.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        judges = judges or any(source.is_parameter for source in each.maker)
+        lives = lives or _is_live_there(each)
+        todo.extend(source for source in each.maker if source.node is None and not source.is_parameter)
+    return judges and lives
+
+
+def _is_live_there(tensor: Tensor) -> bool:
+    """True if gradients were off where a tensor was computed from something on a graph."""
+    cut = tensor.cut
+    return cut is not None and cut.how in _SWITCHED_OFF and cut.source is not None and cut.source.node is not None
 
 
 def _is_measured(value: Tensor, trace: Trace) -> bool:
@@ -291,11 +319,21 @@ def _is_lost(trace: Trace, term: Term) -> bool:
         # It may have a backward of its own, be kept for another call, and a factor may be all that is to learn.
         alone = not any(term.source.node in run.executed for run in runs)
         here = same_activation(term.site, term.ran.site)
-        return alone and here and (not term.scaled or any(not each.is_open for each, _ in terms(trace, term.ran)))
+        if not alone or not here or _learns_elsewhere(term, runs):
+            return False
+        return not term.scaled or any(not each.is_open for each, _ in terms(trace, term.ran))
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
     upstream = {id(leaf) for leaf in leaves([term.source])}
     return bool((upstream & trained) - reached)
+
+
+def _learns_elsewhere(term: Term, runs: Iterable[BackwardRan]) -> bool:
+    """True if all that was cut off gets its gradients from another backward: two losses that are kept apart."""
+    others = (each for each in runs if each.site.node is not term.ran.site.node)
+    reached = {id(leaf) for run in others for leaf in reached_leaves(run)}
+    own = set(map(id, leaves([term.source])))
+    return bool(own) and own <= reached
 
 
 def _is_lost_weight(trace: Trace, term: Tensor, value: Tensor, ran: BackwardRan) -> bool:

@@ -104,6 +104,8 @@ def test_a_trainer_of_transformers_is_analysed_without_a_word_of_torch() -> None
         "def fit(model, loader):\n    model(loader).backward()\n",
         "class Own(Base):\n    def training_step(self, batch):\n        return batch\n",
         "# Needs torch.\n",
+        "class Net(nn.Module):\n    pass\n",
+        "for each in model.layers:\n    each.requires_grad = False\n",
     ],
 )
 def test_a_text_that_uses_a_framework_is_worth_an_analysis(text: str) -> None:

@@ -111,7 +111,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
         silent = may_fail_silently(function, cls, flags) or is_forward_with(function, cls, lossy)
         if silent or _is_doubtful_criterion(Entry(function, owner), document):
             return True
-        forward = owner is not None and function.name == "forward"
+        forward = _is_forward(function, owner)
         may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))
         if asks and (hands_on_weights(function, defined) or assigns_to_parameters(function)):
             return True
@@ -128,6 +128,12 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
             yield Entry(function, None if cls is None else cls.name)
         elif infers and cls is not None and function.name == "forward":
             yield Entry(function, cls.name, "if gradients are on")
+
+
+def _is_forward(function: Definition, owner: str | None) -> bool:
+    """True for the `forward` of a class, and for one that stands alone, as in a post that leaves the class out."""
+    given = [*function.args.posonlyargs, *function.args.args]
+    return function.name == "forward" and (owner is not None or (bool(given) and given[0].arg == "self"))
 
 
 def _in_order(tree: ast.Module) -> list[tuple[Definition, ast.ClassDef | None]]:
@@ -236,7 +242,7 @@ def predictions_of(entry: Entry, document: Document) -> frozenset[str]:
     if is_criterion(function, entry.owner):
         beside = entry.owner is not None and not is_mentioned(document.text, entry.owner)
         return predictions(function) if beside or not runs_backward(document.text) else frozenset()
-    return written_inputs(function) if entry.owner is not None and function.name == "forward" else frozenset()
+    return written_inputs(function) if _is_forward(function, entry.owner) else frozenset()
 
 
 def _is_doubtful_criterion(entry: Entry, document: Document) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection
 
 from gradpath.overlays.presumed.missed_flags import FLAG, is_near
+from gradpath.overlays.presumed.modules_alone import states_of
 from gradpath.source.index import contents
 from gradpath.source.nodes import Definition, last_name, nodes, noted
 from gradpath.source.parse import Parsed
@@ -41,8 +42,8 @@ def _misses(node: ast.AST, parameters: Collection[str]) -> bool:
 def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: bool) -> bool:
     """True if a function may miss a flag, is a `backward` of its own, or a `forward` with unregistered weights.
 
-    So is a `forward` that may keep its graph in a buffer for the next one, a method that loads the state of one
-    network into another, which may be the same, and one that may put a network in the place of its copy.
+    So is a `forward` that may keep its graph in a buffer, or in a state, for the next one, a method that loads the
+    state of one network into another, which may be the same, and one that may put a network in the place of its copy.
     """
     if flags and may_miss_flag(function):
         return True
@@ -52,7 +53,7 @@ def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: b
         return True
     if owner is None or function.name != "forward":
         return owner is not None and function.name == "backward"
-    return may_forget(owner) or writes_buffer(owner)
+    return may_forget(owner) or writes_buffer(owner) or bool(states_of(owner))
 
 
 @noted

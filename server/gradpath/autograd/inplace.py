@@ -76,8 +76,8 @@ def _written_node(
 
 
 def _check_inplace(autograd: Autograd, tensor: Tensor, everything: Sequence[Tensor]) -> None:
-    if tensor.aliasing_unsure:
-        return
+    if tensor.aliasing_unsure and (tensor.node is not None or tensor.base is not None):
+        return  # Without either it is a leaf, whether it is a copy or the tensor that was converted.
     if tensor.base is not None:
         autograd.refuse_view(tensor, tensor, everything)
     if tensor.is_open:

@@ -69,7 +69,7 @@ def skips(trace: Trace) -> Iterator[Skip]:
                     renamed[id(tensor)] = []
             case Bound() if event.tensor is not None and id(event.tensor) in written:
                 renamed[id(event.tensor)].append(event)
-            case Built(node=node, site=site) if short_operation(node.name) == "add":
+            case Built(node=node, site=site) if short_operation(node.name) in ("add", "add_"):
                 for tensor, other, name in _operands(event):
                     before = written.get(id(tensor))
                     if before is None or tensor not in other.ancestors():

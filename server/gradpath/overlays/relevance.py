@@ -25,16 +25,19 @@ _USUAL_NAMES = frozenset({"F", "nn", "np", "numpy", "optim", "pl"})
 """The usual aliases of tensor libraries and their parts."""
 
 
+_OF_FRAGMENTS = ("nn.Module", "nn.Parameter", "no_grad(", "optim.", "optimizer.step(", "requires_grad")
+
+
 def speaks_of_tensors(text: str) -> bool:
     """True if a module's text has anything to do with tensors; what has not is neither parsed nor analysed.
 
     That is one which speaks of PyTorch, runs a backward, imports a library that an overlay knows, or defines a method
-    that a framework calls.
+    that a framework calls; or a fragment that uses names of PyTorch and does not import it.
     """
     # A word is found many times as fast as an expression, and most texts with such a word need nothing else.
     if "torch" in text or ".backward(" in text:
         return True
-    if any(word in text for word in _definitions()):
+    if any(word in text for word in (*_definitions(), *_OF_FRAGMENTS)):
         return True
     return any(name in text and _is_imported(name, text) for name in libraries())
 

@@ -6,7 +6,9 @@ import ast
 from collections.abc import Sequence, Set
 
 from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.trace import Bound, Cleared, Named, Stepped
 from gradpath.interpreter.values import Function, Value
 from gradpath.overlays.frameworks import engines
@@ -42,17 +44,63 @@ def step(
 
 
 def keeps_graph(machine: Machine, module: ModuleInstance, tree: ast.Module) -> bool:
-    """True if a buffer of a module has a graph for sure, which only `forward` renews.
+    """True if a buffer of a module, or a state that its `__init__` made, has a graph that only `forward` renews.
 
-    A method that has not run and goes through all buffers may be there to reset them between batches, and a function of
-    the file that freezes something may freeze what the buffer is computed with.
+    A method that has not run and goes through all buffers, or has to do with the state, may be there to reset it
+    between batches, and a function of the file that freezes something may freeze what it is computed with.
     """
-    values = [value for _, value in module.named_buffers()]
-    live = any(isinstance(each, TensorValue) and each.tensor.surely_requires_grad for each in values)
-    if not live or not _used_elsewhere(machine, module).isdisjoint(("buffers", "named_buffers", "_buffers")):
+    elsewhere = _used_elsewhere(machine, module)
+    buffers = [value for _, value in module.named_buffers()]
+    if not elsewhere.isdisjoint(("buffers", "named_buffers", "_buffers")):
+        buffers = []
+    states = [module.attributes.get(name) for cls in module.cls.mro for name in states_of(cls.node) - elsewhere]
+    if not any(map(_is_live, [*buffers, *states])):
         return False
     functions = (each for each in nodes(tree) if isinstance(each, _FUNCTIONS))
     return not any(_freezes(each) and not _has_run(machine, each) for each in functions)
+
+
+def _is_live(value: Value | None) -> bool:
+    if isinstance(value, (tuple, List)):
+        return any(map(_is_live, parts_of(value)))
+    return isinstance(value, TensorValue) and value.tensor.surely_requires_grad
+
+
+def states_of(owner: ast.AST | None) -> frozenset[str]:
+    """The attributes from which the `forward` of a class begins, and which it sets for its next call.
+
+    Its `__init__` makes the first, alone: what comes from a method of the class can be made again by those who use it.
+    """
+    if not isinstance(owner, ast.ClassDef):
+        return frozenset()
+    methods = {each.name: each for each in owner.body if isinstance(each, _FUNCTIONS)}
+    forward, made = methods.get("forward"), methods.get("__init__")
+    if forward is None or made is None:
+        return frozenset()
+    read, written = _handled(forward)
+    return read & written & _handled(made)[1] - _made_by_methods(made)
+
+
+@noted
+def _handled(method: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
+    """The attributes of `self` that a method reads, and those that it sets."""
+    own = [each for each in nodes(method) if isinstance(each, ast.Attribute) and _is_self(each.value)]
+    read = frozenset(each.attr for each in own if isinstance(each.ctx, ast.Load))
+    return read, frozenset(each.attr for each in own if isinstance(each.ctx, ast.Store))
+
+
+def _made_by_methods(method: ast.AST) -> frozenset[str]:
+    """The attributes of `self` that a method sets to what another method gives: `self.h = self.init_hidden()`."""
+    found: set[str] = set()
+    for each in nodes(method):
+        match each:
+            case ast.Assign(targets=targets, value=ast.Call(func=ast.Attribute(value=made))) if _is_self(made):
+                found |= {one.attr for target in targets for one in nodes(target) if isinstance(one, ast.Attribute)}
+    return frozenset(found)
+
+
+def _is_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 _KNOWN = (TensorValue, bool, int, float, str, type(None))
@@ -92,4 +140,4 @@ def _freezes(function: ast.AST) -> bool:
 @noted
 def _own(method: ast.AST) -> frozenset[str]:
     attributes = (each for each in nodes(method) if isinstance(each, ast.Attribute))
-    return frozenset(each.attr for each in attributes if isinstance(each.value, ast.Name) and each.value.id == "self")
+    return frozenset(each.attr for each in attributes if _is_self(each.value))

@@ -33,6 +33,7 @@ from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import CRITERION, part_of_model, part_of_optimizer, role_of, role_of_name
 from gradpath.overlays.torch.gradmode import Guarded
 from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.source.grammar import UNPARSED
 from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
@@ -181,8 +182,12 @@ def _called_in(body: ast.AST) -> frozenset[str]:
 
 
 def is_inherited(callee: Unknown) -> bool:
-    """True if it may be a method of a base class that is not seen, with all that its object has."""
-    return isinstance(callee.origin, Attribute) and isinstance(callee.origin.of, Instance)
+    """True if it may be a method of a base class that is not seen, with all that its object has.
+
+    Of methods that were posted without their class no base is known either: what they call is more often a layer.
+    """
+    owner = callee.origin.of if isinstance(callee.origin, Attribute) else None
+    return isinstance(owner, Instance) and owner.cls.open and owner.cls.name != UNPARSED
 
 
 def _may_have_role(value: Unknown) -> bool:

@@ -44,7 +44,13 @@ def loose(trace: Trace, source: Source) -> Iterator[Report]:
                 _report(source, event, f"{place}: {why}", "computed from a parameter"),
                 fixes=source.proposed(_moved_before(trace, source, event)),
             )
-        elif not sources and not tensor.flag and _is_weight(trace, tensor) and not _is_set_again(source, owner, event):
+        elif (
+            not sources
+            and not tensor.flag
+            and has_method(owner, "forward")
+            and _is_weight(trace, tensor)
+            and not _is_set_again(source, owner, event)
+        ):
             yield _report(source, event, ": it is a plain tensor", "a tensor without a gradient")
 
 
@@ -72,11 +78,13 @@ def _bound(trace: Trace) -> frozenset[int]:
 
 
 def _class_of(trace: Trace, event: Bound) -> ast.ClassDef | None:
-    """The class with a `forward` whose `__init__` binds an attribute of `self`."""
+    """The class with a `forward`, or with a base, whose `__init__` binds an attribute of `self`."""
     if not isinstance(event.site.node, ast.Attribute) or ast.unparse(event.site.node.value) != "self":
         return None
     owner, method = method_of(trace, event.site.node)
-    return owner if owner is not None and method == "__init__" and has_method(owner, "forward") else None
+    if owner is None or method != "__init__":
+        return None
+    return owner if owner.bases or has_method(owner, "forward") else None
 
 
 def _is_weight(trace: Trace, tensor: Tensor) -> bool:

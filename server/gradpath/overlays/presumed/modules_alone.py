@@ -14,7 +14,7 @@ from gradpath.interpreter.values import Function, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.torch.nn import ModuleInstance, tensors_of
 from gradpath.overlays.torch.tensor_value import TensorValue
-from gradpath.source.nodes import nodes, noted
+from gradpath.source.nodes import last_name, nodes, noted
 
 _DEPTH = 6
 """Operations from a result back to a cut."""
@@ -46,18 +46,24 @@ def step(
 def keeps_graph(machine: Machine, module: ModuleInstance, tree: ast.Module) -> bool:
     """True if a buffer of a module, or a state that its `__init__` made, has a graph that only `forward` renews.
 
-    A method that has not run and goes through all buffers, or has to do with the state, may be there to reset it
-    between batches, and a function of the file that freezes something may freeze what it is computed with.
+    What becomes of the state of an object that the file makes is seen there. A method that has not run and goes through
+    all buffers, or has to do with the state, may be there to reset it between batches, and a function of the file that
+    freezes something may freeze what it is computed with.
     """
     elsewhere = _used_elsewhere(machine, module)
     buffers = [value for _, value in module.named_buffers()]
     if not elsewhere.isdisjoint(("buffers", "named_buffers", "_buffers")):
         buffers = []
-    states = [module.attributes.get(name) for cls in module.cls.mro for name in states_of(cls.node) - elsewhere]
+    kept = frozenset[str]().union(*(states_of(cls.node) for cls in module.cls.mro)) - elsewhere
+    states = [] if _is_made(tree, module.cls.name) else [module.attributes.get(name) for name in kept]
     if not any(map(_is_live, [*buffers, *states])):
         return False
     functions = (each for each in nodes(tree) if isinstance(each, _FUNCTIONS))
     return not any(_freezes(each) and not _has_run(machine, each) for each in functions)
+
+
+def _is_made(tree: ast.Module, name: str) -> bool:
+    return any(isinstance(each, ast.Call) and last_name(each.func) == name for each in nodes(tree))
 
 
 def _is_live(value: Value | None) -> bool:

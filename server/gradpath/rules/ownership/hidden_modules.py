@@ -11,7 +11,7 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import class_of, function_of
 from gradpath.fixes.untrained_fixes import made_once
 from gradpath.interpreter.ownership import Given, Overlooked
-from gradpath.interpreter.trace import BackwardRan, Built, Named, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Named, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import is_drawn, is_of_layer, touched
 from gradpath.source.index import contents, inside
 from gradpath.support.lazy_regex import regex
@@ -58,6 +58,7 @@ def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:
         return
     attributes = [event for event in trace.of(Named) if isinstance(event.site.node, ast.Attribute)]
     kept = touched(trace).union(*(ways_of(trace, event) for event in attributes))
+    kept |= {id(event.tensor) for event in trace.of(Bound) if isinstance(event.site.node, ast.Attribute)}
     for event in trace.of(Built):
         for tensor in event.operands:
             made = tensor.origin

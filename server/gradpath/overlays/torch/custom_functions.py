@@ -54,7 +54,8 @@ class CustomFunction(Class, Caller):
         function = entered.function
         asked = [each.arg for each in (*function.node.args.posonlyargs, *function.node.args.args)][1:]
         gradients: list[Value] = [wrap(machine.autograd.tensor()) for _ in asked]
-        result = machine.call(entered.made, Arguments([machine.unknown("ctx"), *gradients]))
+        more = function.node.args.vararg is not None
+        result = machine.call(entered.made, Arguments([machine.unknown("ctx"), *gradients], open=more))
         wanted = None if function.owner is None else _arguments_of(function.owner, entered.tree)
         if wanted is not None:
             engines.at_result(machine, function, lambda: returned_gradients.check(machine, function, result, wanted))

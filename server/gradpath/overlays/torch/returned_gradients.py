@@ -57,7 +57,9 @@ def _returned(result: Value) -> list[Value] | None:
             return list(result)
         case List(open=True):
             return None  # A tuple of unknown length is one, too.
-        case Unknown(origin=Computed(made=Made.ARITHMETIC)) | TensorValue() | None:
+        case Unknown(origin=Computed(made=Made.ARITHMETIC, sources=sources)):
+            return None if any(isinstance(each, (tuple, List)) for each in sources) else [result]
+        case TensorValue() | None:
             return [result]
     return [result] if is_no_tensor(result) else None
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Library, Made
+from gradpath.interpreter.origins import Call, Library, Made
 from gradpath.interpreter.values import Arguments, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.presumed.unknowns import unknown_call
 from gradpath.overlays.torch.operations import tensors_in
 from gradpath.overlays.torch.tensor_methods import refuse_numpy
@@ -23,11 +27,30 @@ reshape round sign sin sort sqrt square subtract tanh tile transpose unique vdot
 """Other functions that make an array of their first argument; their result is plain data."""
 
 
+def _refuse(machine: Machine, values: Sequence[Value]) -> None:
+    """Raise where NumPy is to make an array of a tensor that requires grad.
+
+    What a method that is not seen gives is taken for an array here: `net.act(state)` is no call of the network itself.
+    """
+    for value in values:
+        if isinstance(value, List) or (isinstance(value, tuple) and value):
+            _refuse(machine, value.items if isinstance(value, List) else value)
+        elif not _is_of_method(value):
+            for tensor in tensors_in(machine, value):
+                refuse_numpy(machine, tensor)
+
+
+def _is_of_method(value: Value) -> bool:
+    """True if a value is what a method, or a part, of a network that is not seen has given."""
+    match value:
+        case Unknown(origin=Call(of=Unknown(owner=Unknown() as owner))):
+            return role_of(owner) == "model"
+    return False
+
+
 def _converting(name: str) -> NativeFunction:
     def convert(machine: Machine, arguments: Arguments) -> Value:
-        tensors = tensors_in(machine, tuple(arguments.positional[:1]))
-        for tensor in tensors:
-            refuse_numpy(machine, tensor)
+        _refuse(machine, arguments.positional[:1])
         return machine.unknown("numpy array", None, tuple(arguments.all()), made=Made.ARRAY)
 
     return NativeFunction(name, convert)
@@ -37,8 +60,7 @@ def refusing(dotted: str, operands: int | None = 1) -> NativeFunction:
     """A function of a library that makes arrays of its first `operands`, or of all; nothing else of it is known."""
 
     def call(machine: Machine, arguments: Arguments) -> Value:
-        for tensor in tensors_in(machine, tuple(arguments.positional[:operands])):
-            refuse_numpy(machine, tensor)
+        _refuse(machine, arguments.positional[:operands])
         library = machine.unknown_from(Library(dotted, dotted), ("name", dotted), data=True)
         if not isinstance(library, Unknown):
             return machine.call(library, arguments)  # The program has put something else in its place.

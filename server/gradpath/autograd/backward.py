@@ -27,12 +27,12 @@ class Known:
     """What is known of the tensors with regard to which something is differentiated.
 
     They are `sampled` where they represent a list of unknown length; a `hidden` one is in no graph that is not seen,
-    and one that was `put` where it is not known may be in any that was built since.
+    and of one that is `loose` more may have been computed than is seen.
     """
 
     sampled: bool = False
     hidden: Callable[[Tensor], bool] = lambda _: False
-    put: Callable[[Tensor], bool] = lambda _: False
+    loose: Callable[[Tensor], bool] = lambda _: False
 
 
 def backward(
@@ -88,7 +88,7 @@ def gradients(
         elif _is_later(target, call) or (_is_operated(target) and known.hidden(tensor)):
             raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index)
         elif (
-            known.put(tensor)
+            known.loose(tensor)
             or not _is_seen_through(autograd, outputs)
             or (known.sampled and any(each in flows for each in targets))
         ):

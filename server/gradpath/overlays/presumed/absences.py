@@ -56,14 +56,22 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
 
 def is_hidden(machine: Machine, tensor: Tensor) -> bool:
     """True if nothing that is not seen was given a tensor, but for models and losses, whose results show it."""
-    if weights.count_put_in(machine) > 0 or is_put(machine, tensor):
+    if weights.count_put_in(machine) > 0 or may_be_used(machine, tensor):
         return False
     return not any(each is None or tensor in each.lineage() for each, _ in _handed(machine))
 
 
-def is_put(machine: Machine, tensor: Tensor) -> bool:
-    """True if a tensor was stored in an object that is not seen, which may be a part of any module."""
-    return any(each is None or tensor in each.lineage() for each in _put(machine))
+def may_be_used(machine: Machine, tensor: Tensor) -> bool:
+    """True if more may be computed from a tensor than is seen.
+
+    It was stored in an object that is not seen, which may be a part of any module; or it is one of those that a loop
+    made of which a few iterations represent all, as another loop does that would use them.
+    """
+    if any(each is None or tensor in each.lineage() for each in _put(machine)):
+        return True
+    guessed = machine.late_loops.difference(number for number, _ in machine.loops())
+    made = (number for each in tensor.lineage() for number, _ in getattr(each.origin, "loops", ()))
+    return bool(guessed) and not guessed.isdisjoint(made)
 
 
 def note_put(machine: Machine, value: Value) -> None:

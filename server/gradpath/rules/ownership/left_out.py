@@ -28,8 +28,8 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     one that only goes before a trained one, or beside it, unless they were made together or the program prepares it for
     training: it may be there to give features.
     """
-    if not any(given.models or any(map(is_of_layer, given.parameters)) for given in trace.of(Given)):
-        return  # What is trained is no module: an image, for instance.
+    if not _train_modules(trace):
+        return
     strange = {id(tensor): tensor for tensor in strangers(trace, held)}
     wholes_first = reversed(trace.of(Named)) if strange else ()
     named = [(event, ways_of(trace, event)) for event in wholes_first]
@@ -56,6 +56,11 @@ def _is_prepared(source: Source, event: Named) -> bool:
     """True if a program calls `train()` of a module, and looks after its parameters in no other way."""
     asked = _asked_of(source.tree(event.site.path), event.name)
     return "train" in asked and asked.isdisjoint(_OTHERWISE - {"eval"})
+
+
+def _train_modules(trace: Trace) -> bool:
+    """True if an optimizer was given parameters of a module, and not an image or its perturbation alone."""
+    return any(given.models or any(map(is_of_layer, given.parameters)) for given in trace.of(Given))
 
 
 def _may_be_trained(trace: Trace, event: Named) -> bool:
@@ -166,9 +171,9 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     A program that calls `train()` of a model, and nowhere asks for its parameters, has forgotten it; but not one that
     picks a part of the parameters of another model by their names.
     """
-    if any(isinstance(entry.event, Lent) for entry in flow_of(trace)) or any(
-        map(partial(_picks, trace), trace.of(Given))
-    ):
+    if any(isinstance(entry.event, Lent) for entry in flow_of(trace)) or not _train_modules(trace):
+        return
+    if any(map(partial(_picks, trace), trace.of(Given))):
         return
     for tensor in strangers(trace, held):
         called = (node for run in trace.of(BackwardRan) for node in run.executed if takes(node, tensor))

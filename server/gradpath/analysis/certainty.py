@@ -112,7 +112,8 @@ def judge(
         if len({on for on in _presumed(each) if on.row == conditions.OTHER.row}) > 1:
             return Silence.GUESSED
         condition = _condition(each, traces, paths, presumed, source)
-        if each.report.every_path and isinstance(condition, Decision):
+        ends = (each.trace.entry is other.entry and other.returned and not other.failures() for other in traces)
+        if each.report.every_path and (isinstance(condition, Decision) or (condition is presumed and any(ends))):
             return Silence.ONE_WAY
         if condition is not None and _hangs_on_what_is_open(each, condition, paths, unread):
             return Silence.OPEN

@@ -366,7 +366,9 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
     for place in chain.methods:
         owner, _, name = place.rpartition(".")
         is_model = (roles.get(owner) or called_for.get(owner) or role_of_name(owner.rpartition(".")[2])) == "model"
-        if is_model and not role_of_name(name) and not trains(name) and not name.startswith("get_"):
+        # `model.compute_loss(batch)` of data alone is the network itself; of its outputs it is a loss of them.
+        alone = role_of_name(name) == "loss" and not any(call.results for call in chain.calls.get(place, ()))
+        if is_model and (alone or not role_of_name(name)) and not trains(name) and not name.startswith("get_"):
             roles.setdefault(f"{place}()", "model")
     managers = {place_of(each.optional_vars) for each in every if isinstance(each, ast.withitem) and each.optional_vars}
     steppers = {place for node in calls if (place := _stepper(node))} - roles.keys() - called_for.keys() - managers

@@ -108,6 +108,7 @@ def test_a_check_loads_little(tmp_path: Path) -> None:
     code = (
         # What these need of the standard library differs from one Python to the next.
         "import argparse, ast, contextlib, enum, functools, json, pathlib, re, sys, typing\n"
+        "argparse.ArgumentParser().add_argument('option')\n"
         "before = set(sys.modules)\n"
         "from gradpath.cli import main\n"
         "main(['check', '--quiet', 'train.py', 'faulty.py'])\n"

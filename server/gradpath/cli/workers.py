@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing import Pipe, Process, get_start_method
+from multiprocessing import Pipe, get_context, get_start_method
 from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
 from typing import cast
 
 from gradpath.cli.memory import calm_collector, sweep
@@ -26,7 +28,7 @@ def check_in_processes(
     """Check files as `check_file` does in `workers` processes; the outcomes are in the order of the files."""
     outcomes: dict[int, Checked] = {}
     waiting = list(reversed(range(len(files))))
-    busy: dict[Connection, tuple[Process, int]] = {}
+    busy: dict[Connection, tuple[BaseProcess, int]] = {}
     _interrupts(wanted=False)
     try:
         while waiting or busy:
@@ -58,15 +60,24 @@ def check_in_processes(
     return tuple(outcomes[index] for index in range(len(files)))
 
 
-def _start(measure: bool, trials: bool, others: Iterable[Connection]) -> tuple[Connection, Process]:
+def _start(measure: bool, trials: bool, others: Iterable[Connection]) -> tuple[Connection, BaseProcess]:
     """A process and the connection to it; `others` lead from here to the processes that there are."""
     here, there = Pipe()
     with _outside_current_folder() as folder:
-        inherited = (here, *others) if get_start_method() == "fork" else ()
-        process = Process(target=_work, args=(there, measure, trials, folder, inherited), daemon=True)
+        inherited = (here, *others) if _forks() else ()
+        process = get_context("fork" if _forks() else None).Process(target=_work, args=(there, measure, trials, folder, inherited), daemon=True)
         process.start()
     there.close()  # So that the end of the process is the end of the connection.
     return here, process
+
+
+def _forks() -> bool:
+    """True where a process is a fork, which has loaded what this one has.
+
+    Linux forks, as Python did by itself until 3.13: there is no thread here that a fork could lose.
+    """
+    usual = "fork" if sys.platform == "linux" else ""
+    return (get_start_method(allow_none=True) or usual) == "fork"
 
 
 @contextmanager
@@ -75,7 +86,7 @@ def _outside_current_folder() -> Iterator[str | None]:
 
     Return the folder that the process then has to change to; it inherits the `sys.path` of this one.
     """
-    if get_start_method() == "fork":
+    if _forks():
         yield None
         return
     current = os.getcwd()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import PurePath
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -124,5 +124,5 @@ def _region(range: Range) -> dict[str, int]:
 
 
 def _uri(path: str) -> str:
-    pure = PurePath(path)
-    return pure.as_uri() if pure.is_absolute() else quote(pure.as_posix(), errors="surrogateescape")
+    file = Path(path)
+    return file.as_uri() if file.is_absolute() else quote(file.as_posix(), errors="surrogateescape")

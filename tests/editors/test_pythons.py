@@ -5,14 +5,17 @@ The bundled server is that of `client-vscode/bundled`, which `npm run package` f
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from gradpath import __version__
 from tests.trust.conversation import PATIENCE, Conversation, framed, read_frames
 
 ROOT = Path(__file__).parents[2]
@@ -100,8 +103,11 @@ def test_the_installed_program_works(version: str, tmp_path: Path) -> None:
     subprocess.run([PYTHONS[version], "-m", "venv", environment], check=True)
     install = [environment / "bin" / "pip", "--disable-pip-version-check", "install", "--quiet", ROOT]
     subprocess.run(install, check=True, timeout=300)
+    gradpath = environment / "bin" / "gradpath"
+    told = subprocess.run([gradpath, "--version"], capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout, told.stderr) == (0, f"gradpath {__version__}\n", "")
     checked = subprocess.run(
-        [environment / "bin" / "gradpath", "check", "--output-format", "concise", "train.py"],
+        [gradpath, "check", "--output-format", "concise", "train.py"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -109,3 +115,25 @@ def test_the_installed_program_works(version: str, tmp_path: Path) -> None:
     )
     assert (checked.returncode, checked.stderr) == (1, "")
     assert "double-backward" in checked.stdout
+    ends_when_it_is_told(gradpath)
+
+
+def ends_when_it_is_told(gradpath: Path) -> None:
+    """A server on a port ends with its session, whether or not the client stays."""
+    with subprocess.Popen([gradpath, "server", "--tcp", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            host, _, port = process.stdout.readline().split()[-1].rpartition(":")
+            with socket.create_connection((host, int(port))) as client, client.makefile("rb") as answers:
+                frames = read_frames(answers)
+                for message in (
+                    {"id": 1, "method": "initialize", "params": {"capabilities": {}}},
+                    {"id": 2, "method": "shutdown"},
+                ):
+                    client.sendall(framed({"jsonrpc": "2.0", **message}))
+                    while json.loads(next(frames)).get("id") != message["id"]:
+                        pass
+                client.sendall(framed({"jsonrpc": "2.0", "method": "exit"}))
+                assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()

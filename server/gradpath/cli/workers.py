@@ -65,7 +65,9 @@ def _start(measure: bool, trials: bool, others: Iterable[Connection]) -> tuple[C
     here, there = Pipe()
     with _outside_current_folder() as folder:
         inherited = (here, *others) if _forks() else ()
-        process = get_context("fork" if _forks() else None).Process(target=_work, args=(there, measure, trials, folder, inherited), daemon=True)
+        process = get_context("fork" if _forks() else None).Process(
+            target=_work, args=(there, measure, trials, folder, inherited), daemon=True
+        )
         process.start()
     there.close()  # So that the end of the process is the end of the connection.
     return here, process

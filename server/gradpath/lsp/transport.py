@@ -111,9 +111,11 @@ async def serve_tcp(server: Server, host: str, port: int) -> int:
         server.lost()
 
     listener = await asyncio.start_server(connected, host, port)
-    async with listener:
+    try:
         _announce(*listener.sockets[0].getsockname()[:2])
         return await server.finished()
+    finally:
+        listener.close()  # As a context it would wait, from Python 3.12 on, until the client is gone, too.
 
 
 async def _beginning(reader: asyncio.StreamReader) -> bytes:

@@ -14,7 +14,7 @@ from gradpath.support.words import words
 
 @dataclass(frozen=True, slots=True)
 class Rewrapping:
-    """A backward that reaches one leaf alone, the `loss` or the tensor of its parts, which was made one at `site`.
+    """A backward that reaches one leaf alone, the `loss` or what it is computed from, which was made one at `site`.
 
     Where it `is_term`, the leaf is one of several terms, and the others are back-propagated.
     """
@@ -23,6 +23,14 @@ class Rewrapping:
     loss: Tensor
     site: Site
     is_term: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """True if the leaf is the loss, or a tensor of which the loss is a sum."""
+        below = reach(self.ran.call.roots)
+        return not self.is_term and all(
+            node.function in _LINEAR for node in below if node.accumulates is None and self.ran.executed
+        )
 
 
 @once
@@ -36,7 +44,7 @@ def _rewrapped(trace: Trace) -> Iterator[Rewrapping]:
     for event in trace.of(BackwardRan):
         if len(event.call.roots) != 1 or not event.call.accumulates:
             continue  # `autograd.grad` says itself what it wants the gradient of.
-        losses = _made_losses(event)
+        losses = _made_losses(event, trains=trains)
         if not all(_is_made(loss) and (_had_graph(loss) or (loss.maker and trains)) for loss in losses):
             continue
         site = _wrapped_at(trace, losses[0]) if losses else None
@@ -60,19 +68,32 @@ _LINEAR = frozenset(
 """Operations between the parts of a loss and the backward."""
 
 
-def _made_losses(event: BackwardRan) -> list[Tensor]:
-    """The loss, or the tensors of its parts, made at one place: the only leaves of a root that merely adds them."""
+def _made_losses(event: BackwardRan, *, trains: bool) -> list[Tensor]:
+    """The loss, or the tensors of its parts, made at one place: the only leaves of a root that merely adds them.
+
+    Where something is to learn it may compute anything of what was cut off from a graph, such as logits.
+    """
     if not event.executed:
         return [event.call.roots[0]]
     below = reach(event.call.roots)
     leaves = [node.accumulates for node in below if node.accumulates is not None]
     linear = all(node.function in _LINEAR for node in below if node.accumulates is None)
     places = {leaf.origin.node for leaf in leaves if leaf.operation in _REBUILT}
-    return leaves if linear and len(places) == 1 and all(leaf.operation in _REBUILT for leaf in leaves) else []
+    if len(places) != 1 or any(leaf.operation not in _REBUILT for leaf in leaves):
+        return []
+    return leaves if linear or (trains and all(map(_is_of_graph, leaves))) else []
 
 
-_REBUILT = ("torch.tensor", "Variable")
-"""Calls that make a new leaf of a value."""
+def _is_of_graph(leaf: Tensor) -> bool:
+    """True if a leaf takes its value from a tensor that had a graph."""
+    source = _cut_from(leaf)
+    while source is not None and source.node is None:
+        source = None if source.cut is None else source.cut.source
+    return source is not None and not source.is_open
+
+
+_REBUILT = ("torch.tensor", "Variable", "numpy")
+"""Calls that make a new leaf of a value, and where one is made of an array."""
 
 
 def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:

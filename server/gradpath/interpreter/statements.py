@@ -156,7 +156,7 @@ def _yields(statement: ast.stmt) -> list[ast.Yield | ast.YieldFrom]:
 
 def _expression(machine: Machine, node: ast.Expr) -> Signal:
     value = evaluate(machine, node.value)
-    if isinstance(node.value, ast.Call) and isinstance(value, Object):
+    if isinstance(node.value, (ast.Call, ast.BinOp)) and isinstance(value, Object):
         machine.node = node.value
         machine.emit(Discarded(value, machine.site()))
     elif isinstance(node.value, ast.Compare):

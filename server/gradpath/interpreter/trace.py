@@ -140,7 +140,7 @@ class Stored(_WithTensor):
 
 @dataclass(frozen=True, slots=True)
 class Discarded(_WithTensor):
-    """A call stood alone as a statement, and its result was thrown away."""
+    """A call, or an operation, stood alone as a statement, and its result was thrown away."""
 
     value: object
     site: Site

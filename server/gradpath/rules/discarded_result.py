@@ -1,4 +1,4 @@
-"""A call that gives a new tensor, written as if it changed the old one."""
+"""A call or a sum that gives a new tensor, written as if it changed the old one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.trace import Discarded, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.unloaded_states import unloaded
+from gradpath.rules.terms.left_out_losses import left_out_losses
 from gradpath.source.index import contents, names_of
 from gradpath.source.nodes import last_name
 from gradpath.support.words import words
@@ -39,10 +40,42 @@ _TENSORS_ALONE = frozenset({"clamp_max", "clamp_min", "index_fill", "masked_fill
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Statements that are nothing but such a call."""
     for event in trace.of(Discarded):
-        call = event.site.node
-        if _is_slip(trace, event, call) and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            yield _report(trace, source, event, call, call.func)
+        match event.site.node:
+            case ast.Call(func=ast.Attribute() as method) as call if _is_slip(trace, event, call):
+                yield _report(trace, source, event, call, method)
+            case ast.BinOp(left=ast.Name() | ast.Attribute() as left) as added if _is_lost_sum(
+                trace, source, event, added
+            ):
+                yield _of_sum(trace, source, event, left)
     yield from unloaded(trace, source)
+
+
+def _is_lost_sum(trace: Trace, source: Source, event: Discarded, added: ast.BinOp) -> bool:
+    """True if a term is added to a tensor on a graph, and the sum is thrown away.
+
+    Where it is seen what learns nothing by that, `unreached-parameter` tells it.
+    """
+    is_sum = isinstance(added.op, (ast.Add, ast.Sub)) and event.tensor is not None and event.tensor.requires_grad
+    if not is_sum or _is_expected(trace, added) or not _is_repeated(trace, added):
+        return False
+    return all(each.site.node is not added for each in left_out_losses(trace, source))
+
+
+def _is_repeated(trace: Trace, node: ast.AST) -> bool:
+    """True for what a function or a loop does; at the top level, a notebook shows a value by its name alone."""
+    repeated = (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.While)
+    return any(isinstance(each, repeated) for each in ancestry(trace, node))
+
+
+def _of_sum(trace: Trace, source: Source, event: Discarded, left: ast.Name | ast.Attribute) -> Report:
+    name, text = source.short(event.site, left, 30), source.short(event.site, limit=40)
+    return Report(
+        event.site,
+        f"`{text}` computes a new tensor, which is thrown away: `{name}` stays as it was",
+        (Step(event.site, "its result is thrown away"),),
+        help=f"assign it: `{name} = {text}`",
+        fixes=source.proposed(_assigned(trace, source, event, left)),
+    )
 
 
 def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
@@ -62,8 +95,7 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
     own = result.operation.rpartition(".")[2] == call.func.attr and result.maker
     if not own and call.func.attr not in _MOVES:
         return False
-    repeated = (ast.FunctionDef, ast.AsyncFunctionDef, ast.For, ast.While)
-    return any(isinstance(each, repeated) for each in ancestry(trace, call))
+    return _is_repeated(trace, call)
 
 
 def _is_dimension(argument: ast.expr) -> bool:
@@ -133,7 +165,6 @@ def _report(trace: Trace, source: Source, event: Discarded, call: ast.Call, meth
 
 
 def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, method: ast.Attribute) -> Iterator[Fix]:
-    statement = statement_of(trace, call)
     subject = _subject(call, method)
     if not isinstance(subject, (ast.Name, ast.Attribute)):
         return
@@ -147,8 +178,13 @@ def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, metho
         repair = Repair(Way.DO_IN_PLACE, text=f"{edits.flat(document, method)}_")
         yield Fix.by(repair, Safety.UNSAFE, (Edit(document.path, Range(end, end), "_"),))
         return
+    yield from _assigned(trace, source, event, subject)
+
+
+def _assigned(trace: Trace, source: Source, event: Discarded, subject: ast.Name | ast.Attribute) -> Iterator[Fix]:
+    document = source.document(event.site)
     variable = edits.flat(document, subject)
-    start = document.range_of(statement).start
+    start = document.range_of(statement_of(trace, event.site.node)).start
     edit = Edit(document.path, Range(start, start), f"{variable} = ")
     yield Fix.by(Repair(Way.ASSIGN_TO, (variable,)), Safety.UNSAFE, (edit,))
 

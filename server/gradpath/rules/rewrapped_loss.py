@@ -11,6 +11,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.rewrapping import Rewrapping, rewrapped_terms, rewrappings
 from gradpath.findings.stories import name_of
 from gradpath.findings.syntax import statement_of
+from gradpath.findings.unreached import unreached
 from gradpath.fixes import cut_fixes, edits
 from gradpath.fixes.moving import removed
 from gradpath.fixes.on_tensors import Rewriting
@@ -20,13 +21,12 @@ from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, holds
 from gradpath.support.fast_dataclasses import replace
 
-_WHOLE = "the loss: the backward runs, and no parameter gets a gradient"
-
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """One report for each place that rewraps a loss."""
     for found in (*rewrappings(trace), *rewrapped_terms(trace)):
-        yield _report(trace, source, found)
+        if found.is_whole or found.is_term or not any(unreached(trace, source)):
+            yield _report(trace, source, found)
 
 
 def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
@@ -42,17 +42,26 @@ def _report(trace: Trace, source: Source, found: Rewrapping) -> Report:
     fixes = source.proposed(_fixes(trace, source, found, cause, statement))
     return Report(
         at,
-        f"`{wrap}` makes a leaf of " + ("a term of the loss: no parameter learns from it" if found.is_term else _WHOLE),
+        f"`{wrap}` makes a leaf of {_what(found)}",
         (
             *steps,
             Step(at, f"makes {f'`{name}`' if name and len(name) < 20 else 'it'} a leaf, cut off from the model"),
             Step(
-                found.ran.site, "leads no further than to it" if found.is_term else "gives a gradient to the loss alone"
+                found.ran.site,
+                "gives a gradient to the loss alone" if found.is_whole else "leads no further than to it",
             ),
         ),
         help=_help(cause, same, found),
         fixes=fixes,
     )
+
+
+def _what(found: Rewrapping) -> str:
+    """What was made a leaf, and what comes of it."""
+    if found.is_term:
+        return "a term of the loss: no parameter learns from it"
+    what = "the loss" if found.is_whole else "all that the loss depends on"
+    return f"{what}: the backward runs, and no parameter gets a gradient"
 
 
 def _help(cause: cuts.Cause, same: bool, found: Rewrapping) -> str:
@@ -61,7 +70,8 @@ def _help(cause: cuts.Cause, same: bool, found: Rewrapping) -> str:
     if cause.site is None:
         return "remove it, and find what cuts the loss off from the model"
     if same:
-        return f"{'add the term' if found.is_term else 'back-propagate the loss'} itself, not a copy of its value"
+        wanted = "back-propagate the loss" if found.is_whole else "add the term" if found.is_term else "use the tensor"
+        return f"{wanted} itself, not a copy of its value"
     return f"remove it, and fix the cut on line {cause.site.line}: {cuts.way_out(cause)}"
 
 

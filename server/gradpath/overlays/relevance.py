@@ -25,7 +25,15 @@ _USUAL_NAMES = frozenset({"F", "nn", "np", "numpy", "optim", "pl"})
 """The usual aliases of tensor libraries and their parts."""
 
 
-_OF_FRAGMENTS = ("nn.Module", "nn.Parameter", "no_grad(", "optim.", "optimizer.step(", "requires_grad")
+_OF_FRAGMENTS = (
+    "def forward(self",
+    "nn.Module",
+    "nn.Parameter",
+    "no_grad(",
+    "optim.",
+    "optimizer.step(",
+    "requires_grad",
+)
 
 
 def speaks_of_tensors(text: str) -> bool:

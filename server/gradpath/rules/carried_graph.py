@@ -49,7 +49,10 @@ def _headline(case: Case) -> str:
     if case.from_outside and case.all_from_outside:
         return f"each `{call}` needs the graph of {_what(case)}, but the first of them already freed it"
     if case.from_outside:
-        return f"{_what(case)} is computed once, before the loop, and the first `{call}` frees its graph"
+        once, first = (
+            ("before all calls", "backward") if turn_of(case.loop) == "call" else ("before the loop", f"`{call}`")
+        )
+        return f"{_what(case)} is computed once, {once}, and the first {first} frees its graph"
     if not case.carried:
         return f"`{call}` needs the graph of an earlier {turn_of(case.loop)}, which is already freed"
     container = case.container

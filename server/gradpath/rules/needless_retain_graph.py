@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
-from gradpath.autograd.tensor import PRESUMED, Tensor
+from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.graphs import reach
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.syntax import call_of, function_of
+from gradpath.findings.syntax import ancestry, call_of, function_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import contents
+from gradpath.source.index import contents, inside
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -59,11 +59,25 @@ def _is_last(trace: Trace, run: BackwardRan, later: Sequence[BackwardRan]) -> bo
     graph = {node for node in nodes if node.accumulates is None}
     if run.call.create_graph or any(node.is_open for node in graph):
         return False
+    if _is_fed_again(trace, run, graph):
+        return False
     seen = isinstance(trace.entry, ast.Module) and not any(node.name == PRESUMED for node in graph)
     leaves = [node.accumulates for node in nodes if node.accumulates is not None]
     return (seen or _are_stepped(trace, run, leaves)) and not any(
         node in graph for each in later for node in each.executed
     )
+
+
+def _is_fed_again(trace: Trace, run: BackwardRan, graph: Set[Node]) -> bool:
+    """True if a loop hands a model, in each iteration, something of which nothing is seen: it may have a graph."""
+    loop = next((each for each in ancestry(trace, run.site.node) if isinstance(each, ast.For | ast.While)), None)
+    if loop is None:
+        return False
+    made = {each.id for each in inside(loop, ast.Name) if isinstance(each.ctx, ast.Store)}
+    made |= {each.name for each in trace.of(Bound) if each.tensor is not None}
+    calls = (each.origin.node for node in graph if node.name == PRESUMED for each in node.outputs)
+    given = [arg for call in calls if isinstance(call, ast.Call) for arg in call.args]
+    return any(isinstance(each, ast.Name) and each.id not in made for each in given)
 
 
 def _are_stepped(trace: Trace, run: BackwardRan, leaves: Sequence[Tensor]) -> bool:

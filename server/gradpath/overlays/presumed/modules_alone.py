@@ -7,10 +7,11 @@ from collections.abc import Sequence, Set
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.trace import Bound, Cleared, Named, Stepped
-from gradpath.interpreter.values import Function, Value
+from gradpath.interpreter.values import Function, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.torch.nn import ModuleInstance, tensors_of
 from gradpath.overlays.torch.tensor_value import TensorValue
@@ -69,6 +70,8 @@ def _is_made(tree: ast.Module, name: str) -> bool:
 def _is_live(value: Value | None) -> bool:
     if isinstance(value, (tuple, List)):
         return any(map(_is_live, parts_of(value)))
+    if isinstance(value, Unknown) and value.kind is Kind.LIVE:
+        value = value.tensor
     return isinstance(value, TensorValue) and value.tensor.surely_requires_grad
 
 
@@ -76,6 +79,7 @@ def states_of(owner: ast.AST | None) -> frozenset[str]:
     """The attributes from which the `forward` of a class begins, and which it sets for its next call.
 
     Its `__init__` makes the first, alone: what comes from a method of the class can be made again by those who use it.
+    Those are among them that `__init__` has computed with layers or parameters, once for all calls.
     """
     if not isinstance(owner, ast.ClassDef):
         return frozenset()
@@ -83,8 +87,9 @@ def states_of(owner: ast.AST | None) -> frozenset[str]:
     forward, made = methods.get("forward"), methods.get("__init__")
     if forward is None or made is None:
         return frozenset()
-    read, written = _handled(forward)
-    return read & written & _handled(made)[1] - _made_by_methods(made)
+    (read, written), own = _handled(forward), _handled(made)[1]
+    computed, by_methods = _computed(made)
+    return read & own & (written | computed) - by_methods
 
 
 @noted
@@ -95,14 +100,21 @@ def _handled(method: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     return read, frozenset(each.attr for each in own if isinstance(each.ctx, ast.Store))
 
 
-def _made_by_methods(method: ast.AST) -> frozenset[str]:
-    """The attributes of `self` that a method sets to what another method gives: `self.h = self.init_hidden()`."""
-    found: set[str] = set()
-    for each in nodes(method):
+@noted
+def _computed(made: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
+    """The attributes that an `__init__` computes with others, and those that it gets from a method: `self.begin()`."""
+    own = _handled(made)[1]
+    computed, by_methods = set[str](), set[str]()
+    for each in nodes(made):
         match each:
-            case ast.Assign(targets=targets, value=ast.Call(func=ast.Attribute(value=made))) if _is_self(made):
-                found |= {one.attr for target in targets for one in nodes(target) if isinstance(one, ast.Attribute)}
-    return frozenset(found)
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Call() as call):
+                match call:
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=called)):
+                        (computed if called in own else by_methods).add(name)
+                    case ast.Call(func=ast.Attribute(value=ast.Name(id="torch" | "F"))):
+                        parts = (part for arg in call.args for part in nodes(arg) if isinstance(part, ast.Attribute))
+                        computed.update([name] if any(_is_self(part.value) for part in parts) else [])
+    return frozenset(computed), frozenset(by_methods)
 
 
 def _is_self(node: ast.AST) -> bool:

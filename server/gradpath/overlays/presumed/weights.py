@@ -89,7 +89,8 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     for each in result.sources[1:]:
         if isinstance(each, Unknown):
             machine.remembered[FED, each.number] = True
-    is_object = isinstance(model.root, Parameter)  # What a library gives may be a mere function.
+    of_module = isinstance(model.origin, Attribute) and isinstance(model.origin.of, Instance)
+    is_object = of_module or isinstance(model.root, Parameter)  # What a library gives may be a mere function.
     given = [each.tensor for each in result.sources[1:] if is_object and isinstance(each, TensorValue)]
     handed = tuple((each, each.storage.version) for each in given if each.requires_grad)
     machine.remembered[("called", result.number)] = _Called(model, (), versions, handed)

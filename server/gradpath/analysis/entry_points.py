@@ -256,7 +256,8 @@ def _is_doubtful_criterion(entry: Entry, document: Document) -> bool:
     return any(text.find(sign, start, end) >= 0 for sign in _SIGNS_IN_CRITERIA)
 
 
-_SIGNS_IN_CRITERIA = (*SIGNS_OF_CUTS, "numpy(", ".data", "detach(", "no_grad", " > ", " < ", " >= ", " <= ")
+_COMPARING = (" > ", " < ", " >= ", " <= ")
+_SIGNS_IN_CRITERIA = (*SIGNS_OF_CUTS, *_COMPARING, "Variable(", "numpy(", ".data", "detach(", "no_grad")
 
 
 def _writing(parsed: Parsed) -> set[str]:

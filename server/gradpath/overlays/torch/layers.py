@@ -156,9 +156,12 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
         if name == "*":
             inputs["*"] = [value.tensor for _, value in module.parameters()]
             continue
-        parameter = machine.attribute(module, name) if name in module.attributes or name in module.computed else None
+        own = name in module.attributes or name in module.computed or module.cls.find(name) is not UNDEFINED
+        parameter = machine.attribute(module, name) if own else None
         if isinstance(parameter, TensorValue):
             inputs[name] = [parameter.tensor]
+        elif isinstance(parameter, Unknown):  # A property of the program's class computes it.
+            return machine.unknown("layer of which a parameter is computed", None, (parameter, *values.all()))
     behaviour = spec.behaviour(module.training, kinds)
     if behaviour.inplace is not None:
         machine.emit(Applied(spec.name, module.made, machine.site()))

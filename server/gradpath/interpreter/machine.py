@@ -121,6 +121,7 @@ class Machine:
         self.strayed = 0  # How often code of other files went on after an exception that is not certain.
         self.era = 0  # Ends where unseen code may have written into tensors: a flag may be set then.
         self.late_loops: set[int] = set()
+        self.run_unseen: list[Instance] = []  # Called by a method of a base that is not seen.
         self._latest: dict[ast.AST, int] = {}  # The latest last, with the number of the statement.
         self.rounds: dict[Hashable, Round] = {}  # Of loops that ended because they had run often enough.
         self.long_decorators: set[ast.AST] = set()
@@ -353,6 +354,7 @@ class Machine:
         if found is UNDEFINED:
             if missing is not UNDEFINED and not instance.cls.open:
                 return missing
+            self.run_unseen.append(instance)
             return self.unknown(f"{name} of {instance.cls.name}", None, (instance, *arguments.all()))
         return self.call(found, arguments.shifted(instance))
 

@@ -16,6 +16,7 @@ from gradpath.interpreter.trace import BackwardRan, Cleared, GradientSet, Lent
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays.presumed import weights
 from gradpath.overlays.presumed.presumed_tensors import graph_sources
+from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.nodes import nodes
 
@@ -30,7 +31,7 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
         return not tensor.aliasing_unsure
     if tensor.provenance is not OBSERVED or tensor.aliasing_unsure or tensor.left is not None:
         return False
-    if tensor.operation == UNSEEN or weights.count_put_in(machine) > 0:
+    if tensor.operation == UNSEEN or weights.count_put_in(machine) > 0 or _is_run_unseen(machine, tensor):
         return False
     entry = machine.trace.entry
     own = isinstance(entry, ast.Module) or _was_made_in(machine, entry, tensor)
@@ -52,6 +53,13 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
             case BackwardRan(executed=executed) if shown and any(node.is_open for node in executed):
                 return False
     return own and handed == -1
+
+
+def _is_run_unseen(machine: Machine, tensor: Tensor) -> bool:
+    """True if a parameter is of a module that an object holds whose class has its methods from an unseen base."""
+    held = (part for each in machine.run_unseen for part in each.attributes.values())
+    modules = (each for each in held if isinstance(each, ModuleInstance))
+    return any(value.tensor is tensor for each in modules for _, value in each.parameters())
 
 
 def is_hidden(machine: Machine, tensor: Tensor) -> bool:

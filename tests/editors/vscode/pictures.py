@@ -17,7 +17,12 @@ from tests.editors.vscode.test_vscode import CARRIED, CLIENT, SETTINGS, VSIX, VS
 def main() -> None:
     """Show a faulty script and the same as a notebook to a fresh VS Code."""
     shots = Path(sys.argv[1] if len(sys.argv) > 1 else CLIENT / "media").absolute()
-    settings = {**SETTINGS, "editor.hover.above": False}
+    bare = {
+        "editor.minimap.enabled": False,
+        "editor.scrollbar.horizontal": "hidden",
+        "editor.scrollbar.vertical": "hidden",
+    }
+    settings = {**SETTINGS, **bare, "editor.hover.above": False}
     if len(sys.argv) > 2:
         settings["workbench.colorTheme"] = sys.argv[2]
     with tempfile.TemporaryDirectory() as name:

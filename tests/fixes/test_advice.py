@@ -67,7 +67,7 @@ def test_what_is_told_after_the_trial_has_been_tried() -> None:
 
 
 def test_where_each_repair_that_was_tried_fails_the_help_is_the_way_out_in_general() -> None:
-    text = (ROOT / "tests/cases/corpus/tone_curve_denorm_views_faulty.py").read_text(encoding="utf-8")
+    text = (ROOT / "tests/cases/corpus/gan_label_smoothing_fake_reused_list_faulty.py").read_text(encoding="utf-8")
     [fault] = tried(text)
     assert (fault.fixes, fault.alternatives) == ((), ())
     assert fault.help == fault.advice[0].text

@@ -84,13 +84,6 @@ LAYOUTS = {
         "with torch.no_grad():\n    # the loss\n    # again\n    loss = w.exp().sum()  # here\nloss.backward()\n",
         "# the loss\n# again\nloss = w.exp().sum()  # here\nloss.backward()\n",
     ),
-    "a list that moves into a loop": (
-        "Start `parts` again",
-        "parts = []  # all\n# the loop\nfor _ in range(2):\n  parts += [w.exp()]\n  parts.append(w.exp().sum())\n"
-        "  torch.stack([each.sum() for each in parts]).sum().backward()\n",
-        "# the loop\nfor _ in range(2):\n  parts = []  # all\n  parts += [w.exp()]\n  parts.append(w.exp().sum())\n"
-        "  torch.stack([each.sum() for each in parts]).sum().backward()\n",
-    ),
     "what stands between": (
         DELETE,
         "loss.backward()  # first\n# between\n\nloss.backward()\nx = 1\n",

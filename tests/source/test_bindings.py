@@ -57,3 +57,22 @@ def test_a_function_of_several_of_one_name_is_compared_with_itself() -> None:
     first, second = "def f(x):\n    print(x)\n    m = 2\n", "def f(x):\n    m = 2\n    print(m)\n"
     assert not unbinds(f"{first}{second}n = 1\n", f"{first}{second}m = 1\n")
     assert unbinds(f"{second}{first}n = 1\n", f"{second}{first.replace('print(x)', 'print(m)')}n = 1\n")
+
+
+def test_a_name_that_a_function_no_longer_binds_has_to_come_from_around_it() -> None:
+    before, after = "def f(c):\n    m = c + 1\n    print(m)\n", "def f(c):\n    print(m)\n"
+    assert unbinds(before, after)
+    assert not unbinds(f"m = 1\n{before}", f"m = 1\n{after}")
+    assert not unbinds(f"from a import *\n{before}", f"from a import *\n{after}")
+    inside = "def g(m):\n    def f(c):\n{}        print(m)\n    return f\n"
+    assert not unbinds(inside.format("        m = c\n"), inside.format(""))
+
+
+def test_a_name_that_moves_into_a_function_is_not_read_outside_of_it() -> None:
+    f, inside, g = "def f():\n    print(m)\n", "def f():\n    m = 1\n    print(m)\n", "def g():\n    print(m)\n"
+    assert unbinds(f"m = 1\n{f}{g}", f"{inside}{g}")
+    assert not unbinds(f"m = 1\n{f}", inside)
+
+
+def test_a_name_that_nothing_defined_before_may_be_read_at_another_place() -> None:
+    assert not unbinds("def f():\n    print(display)\nx = 1\n", "def f():\n    print(display)\nx = display\n")

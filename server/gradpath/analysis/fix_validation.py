@@ -298,7 +298,7 @@ class _Workshop:
         repairs = tuple(dict.fromkeys((*one.repairs, *_in_lines(other.repairs, back))))
         safety = Safety.SAFE if safe else Safety.UNSAFE
         made = Fix.by(repairs, safety, edits, rewrite=one.rewrite or other.rewrite)
-        return replace(made, eligible=one.eligible and safe)
+        return replace(made, eligible=one.eligible and other.eligible)
 
 
 def _lines_of(diagnostics: Sequence[Diagnostic], path: str) -> set[int]:
@@ -383,7 +383,8 @@ def _best(diagnostic: Diagnostic, first: Fix) -> Fix | None:
     """The fix for what another one has uncovered: of the same sort, and in the same way where that is possible."""
     sort = _sort(first)
     ways, lines = {each.way for each in first.repairs[:1]}, [each.lines for each in first.repairs[:1]]
-    fixes = [fix for fix in diagnostic.fixes if fix.edits and (_rule(diagnostic).leftover or _sort(fix) is sort)]
+    another = _rule(diagnostic).leftover or bool(_rule(diagnostic).uncovered_by)
+    fixes = [fix for fix in diagnostic.fixes if fix.edits and (another or _sort(fix) is sort)]
     order = (Safety.SAFE, Safety.UNSAFE)
 
     def cost(fix: Fix) -> tuple[bool, bool, bool, int]:

@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
+from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Node, Tensor
 from gradpath.findings.graphs import is_drawn, is_scaling, is_sum, reach
 from gradpath.findings.stories import short_operation
 from gradpath.interpreter.trace import Built, Mutated, Site, Stepped
@@ -46,6 +46,7 @@ class ValueNumbers:
         self._made: Counter[str] = Counter()
         self._written: Mutated | None = None
         self._texts: dict[ast.AST, str] = {}
+        self._parts = (0, 0)
 
     def follow(self, event: object) -> None:
         """Take note of an event, in the order of the trace."""
@@ -57,7 +58,11 @@ class ValueNumbers:
             case Built(node=node, inputs=inputs):
                 given = [self.of(each) for tensors in inputs.values() for each in tensors]
                 names = tuple(each.label for each in node.outputs) if node.name == PRESUMED and not given else ()
-                self._nodes[node] = self._computed(node.name, given, event.site, names)
+                number = self._computed(node.name, given, event.site, names)
+                if any(each.creation is Creation.MULTIPLE for each in node.outputs):  # One of several, in this order.
+                    self._parts = (number, self._parts[1] + 1) if self._parts[0] == number else (number, 0)
+                    number = hash(self._parts)
+                self._nodes[node] = number
                 self._counts[node] = len(given)
                 if node.name.endswith("_") and given:
                     self._keep(next(iter(inputs.values()))[0], self._nodes[node])

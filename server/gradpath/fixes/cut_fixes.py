@@ -1,4 +1,4 @@
-"""Ways to give a tensor back the graph that it was cut off from."""
+"""Ways to give a tensor, or a term of a loss, back the graph that it was cut off from."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from gradpath.findings import cuts
 from gradpath.findings.cuts import CASTS, Cause, Switch, checkpoint_of, creates_graph, is_checkpoint, switch_of
 from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted
-from gradpath.findings.syntax import ancestry, function_of, statement_of
+from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.expectations import CONVERSIONS, expected, is_probable
 from gradpath.fixes.moving import removed
-from gradpath.fixes.on_tensors import Rewriting, on_tensors
-from gradpath.fixes.requirement import required_earlier, thawed
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.fixes.on_tensors import Rewriting, on_tensors, on_tensors_read
+from gradpath.fixes.origins import is_read_out
+from gradpath.fixes.requirement import required_earlier, thawed, unfrozen
+from gradpath.interpreter.trace import Flagged, Site, Trace
 from gradpath.repairs import Repair, Way
 
 
@@ -55,10 +56,12 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             yield from on_tensors(trace, source, cause)
         case "late", _:
             yield from required_earlier(trace, source, site)
+            off = [each.site for each in trace.of(Flagged) if each.tensor is cause.tensor and not each.value]
+            yield from unfrozen(trace, source, off[-1], near) if off else ()
         case "frozen", ast.Call(func=ast.Attribute(attr="from_pretrained"), args=[_]):
             yield from _passing(source, site, Repair(Way.NOT_FROZEN, lines=(site.line,)), "freeze", "False")
         case "frozen", _:
-            yield from thawed(trace, source, near)
+            yield from (*thawed(trace, source, near), *unfrozen(trace, source, site, near))
 
 
 def _passing(source: Source, site: Site, repair: Repair, name: str, value: str, *, safe: bool = True) -> Iterator[Fix]:
@@ -226,3 +229,29 @@ def _smooth(trace: Trace, source: Source, cause: Cause, compared: ast.Compare) -
 
 _CHOOSING = (ast.Subscript, ast.BoolOp, ast.Call)
 """Where a choice is wanted and no probability: an index, `and`, an argument such as that of `torch.where`."""
+
+
+def undone(trace: Trace, source: Source, cause: Cause, near: Site, added: Site) -> Iterator[Fix]:
+    """Fixes that take a cut away whose value is `added` to the loss of the backward at `near`, best first."""
+    site = cause.site
+    if site is None:
+        return
+    found = list(undo(trace, source, cause, near))
+    if cause.how == "numpy":
+        found += on_tensors_read(trace, source, site, added)
+    for fix in found:
+        yield Fix.by(fix.repairs, Safety.UNSAFE, fix.edits)
+    written = Rewriting(trace, source.document(site))
+    if not found and is_read_out(site.node) and written.takes_from(site.node):
+        repair = Repair(Way.DROP_CUT, lines=(site.line,), text=".item()")
+        yield Fix.by(repair, Safety.UNSAFE, tuple(written.changes))
+
+
+def added(trace: Trace, source: Source, backward: Site, loss: str) -> Iterator[Fix]:
+    """Add a loss that is not back-propagated, by its name in the same function, to the one that is."""
+    match call_of(trace, backward.node):
+        case ast.Call(func=ast.Attribute(value=root, attr="backward"), args=[], keywords=[]):
+            document = source.document(backward)
+            text = f"({edits.flat(document, root)} + {loss})"
+            repair = Repair(Way.SUM_UNUSED, (loss,), text=f"{text}.backward()")
+            yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, root, text),))

@@ -15,6 +15,7 @@ from gradpath.findings.syntax import Compound, arguments_of, binds_first, functi
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Bound, Form, Held, Kept, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.source.document import Document
 
 MOST = 4
 """Values, or places, that one fix is about."""
@@ -70,22 +71,38 @@ def _detached_after(
 ) -> Iterator[Fix]:
     """After the statement, or at the start of the loop's body where a value comes later than that."""
     document = crossing.source.document(frame)
-    lines = rebinding(found, edits.indent_unit(document))
-    text, names = lines[0] if len(lines) == 1 else "", [text for text, _ in found]
-    edit = edits.insert_after(document, statement, *lines) if lines else None
-    if edit is not None:
-        yield _fix(Way.DETACH_AFTER, names, [statement.end_lineno or statement.lineno], text, [edit])
+    yield from _rebound(document, found, statement, after=True)
     first = crossing.loop.body[0] if crossing.loop is not None else None
     if first is not None and _runs_loop(crossing, frame):
-        edit = edits.insert_before(document, first, *lines) if lines else None
-        if edit is not None and not _may_be_empty(crossing.trace, filter(str.isidentifier, names)):
-            yield _fix(Way.DETACH_BEFORE, names, [first.lineno], text, [edit])
+        yield from _rebound(document, found, first, guarded=_may_be_empty(crossing.trace, (text for text, _ in found)))
+
+
+def _rebound(
+    document: Document,
+    values: Sequence[tuple[str, Form]],
+    statement: ast.stmt,
+    *,
+    after: bool = False,
+    guarded: bool = False,
+) -> Iterator[Fix]:
+    """The lines that take values out of their graphs before or `after` a statement, `guarded` against None."""
+    unit, names = edits.indent_unit(document), [text for text, _ in values]
+    lines = rebinding(values, unit)
+    text = lines[0] if len(lines) == 1 else ""
+    if guarded and lines:
+        guard = " and ".join(f"{name} is not None" for name in names)
+        lines = [f"if {guard}:", *(unit + line for line in lines)]
+    edit = (edits.insert_after if after else edits.insert_before)(document, statement, *lines) if lines else None
+    way, line = (Way.DETACH_AFTER, statement.end_lineno) if after else (Way.DETACH_BEFORE, statement.lineno)
+    if edit is not None:
+        yield _fix(way, names, [line or statement.lineno], text, [edit])
 
 
 def _may_be_empty(trace: Trace, names: Iterable[str]) -> bool:
     """True if the program gives one of these variables None."""
     given = [each for each in trace.visits if isinstance(each, ast.Assign) and ast.unparse(each.value) == "None"]
-    return not {ast.unparse(target) for each in given for target in each.targets}.isdisjoint(names)
+    empty = {ast.unparse(target) for each in given for target in each.targets}
+    return not empty.isdisjoint(name for name in names if name.isidentifier())
 
 
 def _runs_loop(crossing: Crossing, body: Site) -> bool:
@@ -216,18 +233,11 @@ def _before_use(crossing: Crossing) -> Iterator[Fix]:
     if len({id(statement_of(crossing.trace, use.node)) for use, _, _ in uses}) != 1:
         return
     use = uses[0][0]
-    statement, document = statement_of(crossing.trace, use.node), crossing.source.document(use)
-    names = {name: bound for _, name, bound in uses}
-    lines = rebinding([(name, form_of(bound)) for name, bound in names.items()], edits.indent_unit(document))
-    if not lines:
-        return
+    statement, names = statement_of(crossing.trace, use.node), {name: bound for _, name, bound in uses}
     started = all(_starts_as_tensor(crossing.trace, bound, statement) for bound in names.values())
-    if not started or _may_be_empty(crossing.trace, filter(str.isidentifier, names)):
-        guard = " and ".join(f"{name} is not None" for name in names)
-        lines = [f"if {guard}:", *(edits.indent_unit(document) + line for line in lines)]
-    edit = edits.insert_before(document, statement, *lines)
-    if edit is not None:
-        yield _fix(Way.DETACH_BEFORE, list(names), [statement.lineno], lines[-1].strip(), [edit])
+    guarded = not started or _may_be_empty(crossing.trace, names)
+    values = [(name, form_of(bound)) for name, bound in names.items()]
+    yield from _rebound(crossing.source.document(use), values, statement, guarded=guarded)
 
 
 def _starts_as_tensor(trace: Trace, bound: Bound, statement: ast.stmt) -> bool:
@@ -269,11 +279,7 @@ def detached_for(trace: Trace, source: Source, tensor: Tensor, site: Site, kept:
 def _detached_before(trace: Trace, source: Source, kept: Kept, site: Site) -> Iterator[Fix]:
     """`model.features = model.features.detach()` before the statement in the same body that leads to `site`."""
     near = next((each for each in site.frames() if each.caller is kept.caller), site)
-    statement, document = statement_of(trace, near.node), source.document(near)
-    lines = rebinding([(kept.text, kept.form)], edits.indent_unit(document))
-    edit = edits.insert_before(document, statement, *lines) if lines else None
-    if edit is not None:
-        yield _fix(Way.DETACH_BEFORE, [kept.text], [statement.lineno], lines[-1].strip(), [edit])
+    yield from _rebound(source.document(near), [(kept.text, kept.form)], statement_of(trace, near.node))
 
 
 def rewritten(

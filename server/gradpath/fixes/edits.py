@@ -79,13 +79,13 @@ def replace(document: Document, node: ast.AST, text: str) -> Edit:
     return Edit(document.path, document.range_of(node), text)
 
 
-def drop_method(document: Document, call: ast.Call) -> Edit | None:
-    """`x.detach()` becomes `x`: the attribute and the call after it go."""
-    if not isinstance(call.func, ast.Attribute):
+def drop_method(document: Document, node: ast.Call | ast.Attribute) -> Edit | None:
+    """`x.detach()` and `x.data` become `x`: the attribute goes, and the call after it."""
+    read = node.func if isinstance(node, ast.Call) else node
+    if not isinstance(read, ast.Attribute):
         return None
-    start = document.range_of(call.func.value).end
-    start = _after_parentheses(document, start, document.range_of(call).end)
-    return Edit(document.path, Range(start, document.range_of(call).end), "")
+    end = document.range_of(node).end
+    return Edit(document.path, Range(_after_parentheses(document, document.range_of(read.value).end, end), end), "")
 
 
 def drop_keyword(document: Document, call: ast.Call, name: str) -> Edit | None:
@@ -101,12 +101,6 @@ def drop_keyword(document: Document, call: ast.Call, name: str) -> Edit | None:
         return Edit(document.path, Range(document.position(comma), place.end), "")
     rest = re.match(r"\s*,\s*", text[end:])
     return Edit(document.path, Range(place.start, document.position(end + (rest.end() if rest else 0))), "")
-
-
-def drop_attribute(document: Document, node: ast.Attribute) -> Edit:
-    """`x.data` becomes `x`."""
-    start = _after_parentheses(document, document.range_of(node.value).end, document.range_of(node).end)
-    return Edit(document.path, Range(start, document.range_of(node).end), "")
 
 
 def unwrap_call(document: Document, call: ast.Call) -> Edit | None:
@@ -157,8 +151,7 @@ def delete_but_comment(document: Document, statement: ast.stmt) -> Edit | None:
     comment = document.line(place.end.line)[place.end.column - 1 :]
     if not comment.strip() or not stands_alone(document, statement):
         return delete_statement(document, statement)
-    space = len(comment) - len(comment.lstrip())
-    end = Position(place.end.line, place.end.column + space)
+    end = Position(place.end.line, place.end.column + len(comment) - len(comment.lstrip()))
     return Edit(document.path, Range(place.start, end), "")
 
 
@@ -200,13 +193,18 @@ def lines_to_move(document: Document, statement: ast.stmt) -> list[str] | None:
 
 
 def relocated(
-    document: Document, statements: Sequence[ast.stmt], insert: Callable[..., Edit | None], headers: Sequence[str] = ()
+    document: Document,
+    statements: Sequence[ast.stmt],
+    insert: Callable[..., Edit | None],
+    headers: Sequence[str] = (),
+    *,
+    again: bool = False,
 ) -> tuple[Edit, ...] | None:
     """Statements go from where they stand, and `insert` makes the edit that writes their lines elsewhere.
 
-    There they are in the innermost of the blocks that `headers` begin.
+    There they are in the innermost of the blocks that `headers` begin. What is run `again` stays where it is, too.
     """
-    gone = [delete_statement(document, each) for each in statements]
+    gone = [] if again else [delete_statement(document, each) for each in statements]
     texts, unit = [lines_to_move(document, each) for each in statements], indent_unit(document)
     lines = [unit * depth + header for depth, header in enumerate(headers)]
     lines += [unit * len(headers) + line for text in texts for line in text or ()]

@@ -20,33 +20,18 @@ from gradpath.support.fast_dataclasses import dataclass
 CONVERSIONS = CASTS | {"float", "double", "half", "bfloat16", "type_as"}
 """Methods that give another type to what is chosen."""
 
-MOST = 3
-"""Uses of one choice that are tried."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """`scores.argmax(dim)`, or `scores.max(dim)` of which the indices are taken."""
+    """`scores.argmax(dim)`, and the probabilities that it chooses by; `last` has `dim` as their last dimension."""
 
     document: Document
     scores: ast.expr
     dim: str
-    keeps: bool
-    probable: bool
-
-    @property
-    def text(self) -> str:
-        """What the choice is made from."""
-        return edits.flat(self.document, self.scores)
-
-    @property
-    def probabilities(self) -> str:
-        """The probabilities of the choices."""
-        return self.text if self.probable else edits.followed(self.text, self.scores, f".softmax(dim={self.dim})")
+    probabilities: str
 
     @property
     def last(self) -> str:
-        """The same with those of one choice after the other in the last dimension."""
         return self.probabilities if self.dim == "-1" else f"{self.probabilities}.movedim({self.dim}, -1)"
 
 
@@ -55,9 +40,13 @@ def expected(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     choice = _choice(source, cause)
     if choice is None or cause.site is None:
         return
-    site, document = cause.site, choice.document
-    node, name = _index(trace, site)
-    uses = [node] if node is not None and not name else _reads(trace, site, name)
+    document = choice.document
+    made, given_to = _converted(trace, cause.site.node)
+    match given_to:
+        case ast.Assign(targets=[ast.Name(id=name) | ast.Tuple(elts=[ast.Name(id="_"), ast.Name(id=name)])]):
+            uses = _reads(trace, given_to, name)
+        case _:
+            uses = [made]
     numbers = False
     for use in uses[:MOST]:
         whole, parent = _converted(trace, use)
@@ -73,23 +62,33 @@ def expected(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
             case _:
                 numbers = True
     if numbers:
-        yield from list(_number(trace, site, choice, node, name)) or _scores(trace, site, choice, node)
+        yield _number(trace, cause.site, choice, made)
+
+
+MOST = 3
+"""Uses of one choice that are tried."""
 
 
 def _choice(source: Source, cause: Cause) -> _Choice | None:
     """The choice that a cut is, along one dimension."""
     match cause.site and cause.site.node:
-        case ast.Call(func=ast.Attribute(attr="argmax" | "max", value=scores), args=given, keywords=options):
+        case ast.Call(func=ast.Attribute(attr="argmax" | "max", value=scores), args=given, keywords=options) if (
+            cause.site
+        ):
             if isinstance(scores, ast.Name) and scores.id == "torch" and given:
                 scores, given = given[0], given[1:]
         case _:
             return None
-    named = {each.arg: each.value for each in options}
-    axis, keeps = next(iter(given), named.get("dim")), next(iter(given[1:]), named.get("keepdim"))
-    if axis is None or cause.site is None or short_operation(cause.detail) not in ("argmax", "max"):
+    if short_operation(cause.detail) not in ("argmax", "max"):
         return None
-    document, kept = source.document(cause.site), isinstance(keeps, ast.Constant) and keeps.value is True
-    return _Choice(document, scores, edits.flat(document, axis), kept, is_probable(cause))
+    axes = [*given, *(each.value for each in options if each.arg == "dim")]
+    document = source.document(cause.site)
+    if len(axes) != 1 or len(given) + len(options) > 1:
+        return None
+    dim, text = edits.flat(document, axes[0]), edits.flat(document, scores)
+    return _Choice(
+        document, scores, dim, text if is_probable(cause) else edits.followed(text, scores, f".softmax(dim={dim})")
+    )
 
 
 def is_probable(cause: Cause) -> bool:
@@ -103,74 +102,52 @@ def is_probable(cause: Cause) -> bool:
 _SHAPING = frozenset({"view", "reshape", "flatten", "squeeze", "unsqueeze", "permute", "transpose", "contiguous"})
 
 
-def _index(trace: Trace, site: Site) -> tuple[ast.AST | None, str]:
-    """The expression that gives the index, if there is one, and the variable that a statement gives it to, if any."""
-    node: ast.AST = site.node
-    around = [*ancestry(trace, node)[:-1]] or [node]
-    match node, around[-1]:
-        case ast.Call(func=ast.Attribute(attr="max")), ast.Subscript() | ast.Attribute():
-            node = around[-1]
-        case ast.Call(func=ast.Attribute(attr="max")), ast.Assign(targets=[ast.Tuple(elts=[_, ast.Name(id=name)])]):
-            return None, name
-    whole, parent = _converted(trace, node)
-    match parent:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value) if value is whole:
-            return node, name
-        case _:
-            return node, ""
-
-
 def _converted(trace: Trace, node: ast.AST) -> tuple[ast.AST, ast.AST | None]:
     """An expression with the conversions that follow it, and what that is a part of."""
     around = [*ancestry(trace, node)[:-1]]
-    while around and isinstance(around[-1], ast.Attribute) and around[-1].attr in CONVERSIONS:
-        around.pop()
-        node = around.pop()
-    return node, around[-1] if around else None
+    while around:
+        match node, around[-1]:
+            case (
+                ast.Call(func=ast.Attribute(attr="max")),
+                ast.Attribute(attr="indices") | ast.Subscript(slice=ast.Constant(value=1)),
+            ):
+                node = around.pop()
+            case _, ast.Attribute(attr=name) if name in CONVERSIONS:
+                around.pop()
+                node = around.pop()
+            case _, parent:
+                return node, parent
+    return node, None
 
 
-def _reads(trace: Trace, site: Site, name: str) -> list[ast.AST]:
-    """Where the function reads a variable after a site."""
-    statement, function = statement_of(trace, site.node), function_of(trace, site.node)
+def _reads(trace: Trace, statement: ast.stmt, name: str) -> list[ast.AST]:
+    """Where the function reads a variable after a statement."""
+    function = function_of(trace, statement)
     roots: tuple[ast.AST, ...] = (function,) if function is not None else tuple(trace.visits)
-    last = statement.end_lineno or statement.lineno
-    found = [each for root in roots for each in contents(root).names if each.id == name and each.lineno > last]
-    return [each for each in found if isinstance(each.ctx, ast.Load)]
+    found = [each for root in roots for each in contents(root).names if each.id == name]
+    return [each for each in found if isinstance(each.ctx, ast.Load) and each.lineno > statement.lineno]
 
 
-def _number(trace: Trace, site: Site, choice: _Choice, node: ast.AST | None, name: str) -> Iterator[Fix]:
-    """The expected index, where the index itself is taken for a number."""
-    torch, statement = edits.torch_in(choice.document), statement_of(trace, site.node)
+def _number(trace: Trace, site: Site, choice: _Choice, made: ast.AST) -> Fix:
+    """The expected index where the index itself is taken for a number, or the scores, which a loss may take as well."""
+    document, torch = choice.document, edits.torch_in(choice.document)
+    scores = edits.flat(document, choice.scores)
     match choice.scores:
-        case ast.Name() | ast.Attribute() as alike:
-            pass
-        case ast.Call(args=[ast.Name() as alike, *_]) if choice.probable:
+        case ast.Name() | ast.Attribute():
+            sized = scores
+        case ast.Call(args=[ast.Name(id=sized), *_]) if choice.probabilities == scores:
             pass  # A softmax, whose argument has its size.
         case _:
-            return
-    if torch is None:
-        return
-    sized = edits.flat(choice.document, alike)
+            sized = ""
+    if torch is None or not sized:
+        repair = Repair(Way.DROP_CUT, lines=(site.line,), text=edits.flat(document, made).removeprefix(scores))
+        return Fix.by(repair, Safety.UNSAFE, (edits.replace(document, made, scores),))
     text = f"{choice.last} @ {torch}.arange({sized}.size({choice.dim})).to({sized})"
-    if choice.keeps:
-        text = f"({text}).unsqueeze({choice.dim})"
-    match statement:
-        case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id="_"), _])]) if node is None:
-            edit = edits.replace(choice.document, statement, f"{name} = {text}")
-        case _ if node is not None:
-            edit = _put(trace, choice.document, node, text)
-        case _:
-            return
-    yield Fix.by(Repair(Way.EXPECTED_INDEX, lines=(site.line,), text=text), Safety.UNSAFE, (edit,))
-
-
-def _scores(trace: Trace, site: Site, choice: _Choice, node: ast.AST | None) -> Iterator[Fix]:
-    """The scores themselves, as a loss takes them that compares them with classes."""
-    whole, _ = _converted(trace, node) if node is not None else (None, None)
-    text = "" if whole is None else edits.flat(choice.document, whole)
-    if whole is not None and text.startswith(choice.text):
-        repair = Repair(Way.DROP_CUT, lines=(site.line,), text=text.removeprefix(choice.text))
-        yield Fix.by(repair, Safety.UNSAFE, (edits.replace(choice.document, whole, choice.text),))
+    repair = Repair(Way.EXPECTED_INDEX, lines=(site.line,), text=text)
+    match statement_of(trace, made):
+        case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id="_"), ast.Name(id=name)])]) as statement:
+            return Fix.by(repair, Safety.UNSAFE, (edits.replace(document, statement, f"{name} = {text}"),))
+    return Fix.by(repair, Safety.UNSAFE, (_put(trace, document, made, text),))
 
 
 def _put(trace: Trace, document: Document, node: ast.AST, text: str) -> Edit:

@@ -17,29 +17,6 @@ from gradpath.source.document import Document
 from gradpath.source.index import holds, names_in, names_of, stored_names
 
 
-def into_block(
-    trace: Trace, document: Document, statements: Sequence[ast.stmt], owner: ast.stmt, body: list[ast.stmt]
-) -> tuple[Edit, ...] | None:
-    """Move statements to the start of `body`, the block of `owner`, which comes after them, however deep.
-
-    Not where a statement that they pass, or that they move into, binds a name that they read or bind.
-    """
-    block = block_of(trace, statements[0])
-    places = [block.index(each) if each in block else None for each in statements]
-    end = next((i for i, each in enumerate(block) if holds(each, owner)), None)
-    known = [each for each in places if each is not None]
-    if end is None or len(known) < len(places) or max(known) >= end:
-        return None
-    names = {name for each in statements for name in names_of(each)}
-    bound = {name for each in statements for name in stored_names(each)}
-    between = [each for each in block[min(known) : end] if each not in statements]
-    if any(stored_names(each) & names or names_in(each) & bound for each in between):
-        return None
-    if stored_names(block[end]) & (names - bound):
-        return None
-    return edits.relocated(document, statements, partial(edits.insert_before, document, first_line(body)))
-
-
 def first_line(body: list[ast.stmt]) -> ast.stmt:
     """The first statement of a body that is not its documentation or a `nonlocal`."""
     for statement in body:
@@ -65,34 +42,26 @@ def moving(
         return
     statement, document = statement_of(trace, place.node), source.document(place)
     to = statement_of(trace, other.node)
-    moved = moved_before(trace, document, statement, to) if before else moved_after(trace, document, [statement], to)
+    moved = placed(trace, document, [statement], to, after=not before)
     yield from Fix.of(repair_of(way, [statement], near=to.lineno), safety, moved, rewrite=True)
 
 
-def moved_after(
-    trace: Trace, document: Document, statements: Sequence[ast.stmt], last: ast.stmt, *headers: str
-) -> tuple[Edit, ...] | None:
-    """Move statements of one block after `last`, where names keep their meaning, into blocks that `headers` begin.
-
-    The tests of `if`s that they stand in, and `last` does not, come along; so does a loop that holds nothing else.
-    """
-    return _moved(trace, document, statements, last, headers, after=True)
-
-
-def moved_before(trace: Trace, document: Document, statement: ast.stmt, first: ast.stmt) -> tuple[Edit, ...] | None:
-    """Move a statement before `first` in the same way."""
-    return _moved(trace, document, [statement], first, (), after=False)
-
-
-def _moved(
+def placed(
     trace: Trace,
     document: Document,
     statements: Sequence[ast.stmt],
     to: ast.stmt,
-    headers: Sequence[str],
-    *,
-    after: bool,
+    *headers: str,
+    after: bool = False,
+    into: bool = False,
+    again: bool = False,
 ) -> tuple[Edit, ...] | None:
+    """Move statements of one block before or `after` another one, where names keep their meaning.
+
+    Those that go to a later place go `into` the block of that, if they shall, however deep, or are run `again` there.
+    Blocks that `headers` begin come around them. The tests of `if`s that they stand in, and `to` does not, come along;
+    so does a block that holds nothing else.
+    """
     inner, tests = block_of(trace, statements[0]), list[ast.expr]()
     block, here = inner, statements[0]
     while not any(holds(each, to) for each in block):
@@ -106,19 +75,26 @@ def _moved(
             return None
         here, block = outer, block_of(trace, outer)
     start, end = block.index(here), next(index for index, each in enumerate(block) if holds(each, to))
-    if (start >= end) if after else (start <= end):
+    later = after or into or again
+    if start == end or (start < end) is not later:
         return None
-    between = block[start + 1 : end + 1] if after else block[end:start]
-    first = statements[0].lineno
-    passed = [*between] if block is inner else [*inner, *between]
-    passed = [each for each in passed if each not in statements and (each.lineno > first) is after]
-    if any(_meddles(each, [one for one in passed if not after or one.lineno > each.lineno]) for each in statements):
+    target = block[end]
+    if again and isinstance(target, ast.For | ast.AsyncFor | ast.While):
+        into, to = True, first_line(target.body)
+    passed = block[start + 1 : end + after] if later else block[end:start]
+    passed = [each for each in (passed if block is inner else [*inner, *passed]) if each not in statements]
+    passed = [each for each in passed if (each.lineno > statements[0].lineno) is later]
+    bound = {name for each in statements for name in stored_names(each)}
+    read = {name for each in statements for name in names_in(each)} - bound
+    for each in passed:
+        moved = [one for one in statements if not later or one.lineno < each.lineno]
+        if any(_meddles(one, each, again=again) for one in moved) or any(map(partial(_sets, each), tests)):
+            return None
+    if into and stored_names(target) & read:
         return None
-    if any(names_in(test) & stored_names(each) for test in tests for each in passed):
-        return None
-    headers = [*(f"if {edits.flat(document, test)}:" for test in reversed(tests)), *headers]
-    insert = partial(edits.insert_after if after else edits.insert_before, document, block[end])
-    return edits.relocated(document, statements, insert, headers)
+    headers = (*(f"if {edits.flat(document, test)}:" for test in reversed(tests)), *headers)
+    insert = partial(edits.insert_after if after else edits.insert_before, document, to if into else target)
+    return edits.relocated(document, statements, insert, headers, again=again)
 
 
 def _is_all(outer: ast.If | ast.For | ast.While | ast.With, statements: Sequence[ast.stmt]) -> bool:
@@ -126,12 +102,15 @@ def _is_all(outer: ast.If | ast.For | ast.While | ast.With, statements: Sequence
     return not getattr(outer, "orelse", []) and all(each in statements for each in outer.body)
 
 
-def _meddles(statement: ast.stmt, others: Sequence[ast.stmt]) -> bool:
-    """True if a statement cannot pass others because of the names that they bind and read."""
-    return any(
-        names_in(statement) & stored_names(each) or stored_names(statement) & (names_in(each) | stored_names(each))
-        for each in others
-    )
+def _sets(statement: ast.stmt, test: ast.expr) -> bool:
+    return not stored_names(statement).isdisjoint(names_in(test))
+
+
+def _meddles(statement: ast.stmt, other: ast.stmt, *, again: bool) -> bool:
+    """True if a statement cannot pass another one, or be run `again` after it, because of the names that they bind."""
+    if stored_names(other) & names_of(statement):
+        return True
+    return not again and not stored_names(statement).isdisjoint(names_in(other))
 
 
 def repair_of(way: Way, statements: Sequence[ast.stmt], *subjects: str, near: int | None = None) -> Repair:

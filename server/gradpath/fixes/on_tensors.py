@@ -185,7 +185,7 @@ class Rewriting:
             drop: Sequence[Edit | None] = ()
             match node:
                 case ast.Attribute(attr="data", value=value):
-                    drop = (edits.drop_attribute(document, node),)
+                    drop = (edits.drop_method(document, node),)
                 case ast.Call(func=ast.Attribute(value=value, attr=name), args=given) if name in self._conversions and (
                     not given or name == "astype"
                 ):

@@ -1,25 +1,28 @@
-"""An optimizer that no backward reaches: made later, made of other parameters, or what cuts it off is undone."""
+"""An optimizer that has not what is to be trained: made later, of other parameters or of more, or no longer cut off."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
+from gradpath.autograd.tensor import UNSEEN
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.cuts import cause_of_tensor
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source
-from gradpath.findings.syntax import function_of
+from gradpath.findings.stories import target_of
+from gradpath.findings.syntax import arguments_of, call_of, class_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.cut_fixes import undo
+from gradpath.fixes.moving import placed
 from gradpath.fixes.requirement import optimizers
-from gradpath.fixes.untrained_fixes import of_others
+from gradpath.interpreter.ownership import Given, Named, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import contents, names_in
-
-MOST_CUTS = 4
-"""Cuts that one fix undoes."""
+from gradpath.source.index import contents, inside, names_in, stored_names
 
 
 def reached(trace: Trace, source: Source, step: Stepped, near: Site | None) -> Iterator[Fix]:
@@ -58,23 +61,125 @@ def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -
 
 
 def _joined(trace: Trace, source: Source, step: Stepped, near: Site | None) -> Iterator[Fix]:
-    """What the backward uses of these parameters is no longer cut off: `.detach()` and `.data` go."""
-    if near is None:
-        return
+    """What the backward uses of these parameters is no longer cut off: `.detach()` or `.data` goes."""
     own = {id(each) for each in step.parameters}
     executed = {node for event in trace.of(BackwardRan) for node in event.executed}
     used = [each for event in trace.of(Built) if event.node in executed for each in event.operands]
     after_it = {id(one) for each in used for one in each.lineage()}
-    fixes: dict[int, Fix] = {}
-    for event in trace.of(CutOff):
+    for event in trace.of(CutOff) if near is not None else ():
         cause = cause_of_tensor(event.tensor)
         below = any(id(each) in own for each in event.tensor.ancestors())
-        if cause.how not in ("detach", "detach_", "data") or not below or id(event.tensor) not in after_it:
+        if near is not None and cause.how in ("detach", "detach_", "data") and below and id(event.tensor) in after_it:
+            for fix in undo(trace, source, cause, near):
+                yield Fix.by(fix.repairs, Safety.UNSAFE, fix.edits)
+
+
+def given_too(
+    trace: Trace, source: Source, given: Given, made: Site | None, part: str = "", *, is_leaf: bool = False
+) -> Iterator[Fix]:
+    """The optimizer gets a `part`, which the statement at `made` binds: when it is made, later, again, or by itself.
+
+    Where nothing binds it, the part is an argument of the function. A leaf is given itself.
+    """
+    part = re.sub(r"\.(\d+)", r"[\1]", part)
+    parameters = f"[{part}]" if is_leaf else f"{part}.parameters()"
+    call, making = call_of(trace, given.site.node), _assignment(trace, given.site)
+    if call is not None and call.args and part:
+        way = Way.LEAF_TOO if is_leaf else Way.PARAMETERS_TOO
+        document = source.document(given.site)
+        listed = isinstance(call.args[0], ast.BinOp | ast.List)
+        text, item = edits.flat(document, call.args[0]), part if is_leaf else f"*{parameters}"
+        new = f"{text} + {parameters if is_leaf else f'list({parameters})'}" if listed else f"[*{text}, {item}]"
+        change = edits.replace(document, call.args[0], new)
+        yield Fix.by(Repair(way, (part,)), Safety.UNSAFE, (change,))
+    for frame in () if made is None or making is None else made.frames():
+        binding, document = statement_of(trace, frame.node), source.document(frame)
+        if making is None or not isinstance(binding, ast.Assign | ast.Expr) or given.site.path != frame.path:
             continue
-        found = next(undo(trace, source, cause, near), None)
-        if found is not None and cause.site is not None:
-            fixes.setdefault(id(cause.site.node), found)
-    if 0 < len(fixes) <= MOST_CUTS:
-        repairs = tuple(dict.fromkeys(repair for fix in fixes.values() for repair in fix.repairs))
-        changes = {edit: None for fix in fixes.values() for edit in fix.edits}
-        yield Fix.by(repairs, Safety.UNSAFE, tuple(changes))
+        optimizer, shown = edits.flat(document, making.targets[0]), edits.flat(document, binding)
+        maker, local = function_of(trace, making), set[str]()
+        if maker is not function_of(trace, binding):
+            local = set() if maker is None else arguments_of(maker) | stored_names(maker)
+            if not optimizer.startswith("self."):
+                continue
+        bound = edits.flat(document, binding.targets[0]) if isinstance(binding, ast.Assign) else shown
+        after = placed(trace, document, [making], binding, after=True)
+        before = placed(trace, document, [binding], making)
+        here = names_in(making.value).isdisjoint(local - {"self"})
+        again = edits.insert_after(document, binding, edits.flat(document, making)) if here else None
+        group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
+        added = edits.insert_after(document, binding, group) if part else None
+        for way, subject, text, changes in (
+            (Way.OPTIMIZER_AFTER, optimizer, bound, after),
+            (Way.SET_BEFORE, bound, optimizer, before),
+            (Way.ADD_GROUP, part, group, None if added is None else (added,)),
+            (Way.OPTIMIZER_AGAIN, optimizer, bound, None if again is None else (again,)),
+        ):
+            yield from Fix.of(Repair(way, (subject,), text=text), Safety.UNSAFE, changes)
+
+
+def _assignment(trace: Trace, site: Site) -> ast.Assign | None:
+    """The innermost statement that binds what a call at `site`, or the function around it, makes."""
+    found = (statement_of(trace, frame.node) for frame in site.frames())
+    return next((each for each in found if isinstance(each, ast.Assign)), None)
+
+
+def of_others(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
+    """`Adam(student.parameters())` for `Adam(teacher.parameters())`: of a module with gradients that nothing steps."""
+    match call_of(trace, made.node):
+        case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters", value=module)), *_]):
+            pass
+        case _:
+            return
+    owned = {id(each) for event in trace.of(Stepped) for each in event.held}
+    reached = [leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run) if id(leaf) not in owned]
+    missed = {id(leaf) for leaf in reached if leaf.is_parameter}
+    document, function = source.document(made), function_of(trace, made.node)
+    given = set[str]() if function is None else arguments_of(function)
+    names = [leaf.label for leaf in reached if leaf.operation == UNSEEN]
+    for event in trace.of(Named):
+        name, here = target_of(source, event), (function_of, class_of)["." in target_of(source, event)]
+        seen = here(trace, event.site.node) is here(trace, made.node) or name in given
+        names += [name] if seen and not missed.isdisjoint(ways_of(trace, event)) else []
+    for name in dict.fromkeys(names):
+        if name and name != edits.flat(document, module):
+            change = edits.replace(document, module, name)
+            yield Fix.by(Repair(Way.PARAMETERS_OF, (name,)), Safety.UNSAFE, (change,))
+
+
+def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator[Fix]:
+    """`nn.ModuleList` (or its kin) around what is put into an attribute, so that `parameters()` finds it."""
+    statement = statement_of(trace, overlooked.site.node)
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+        return
+    document = source.document(overlooked.site)
+    nn = edits.nn_in(document)
+    if nn is None:
+        return
+    kind = "Parameter" if overlooked.bare else "Module"
+    wrapper = f"{nn}.{kind}{'Dict' if overlooked.kind == 'dict' else 'List'}"
+    value = document.slice(document.range_of(statement.value))
+    new = (edits.replace(document, statement.value, f"{wrapper}({value})"),)
+    yield Fix.by(Repair(Way.HOLD_IN, text=wrapper), Safety.UNSAFE, new)
+
+
+def made_once(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
+    """`head = nn.Linear(8, 1)` in a `forward` becomes `head = self.head`, which `__init__` makes at its end."""
+    statement, function, owner = (
+        statement_of(trace, made.node),
+        function_of(trace, made.node),
+        class_of(trace, made.node),
+    )
+    if owner is None:
+        return
+    methods = [each for each in owner.body if isinstance(each, ast.FunctionDef)]
+    begin = next((each for each in methods if each.name == "__init__"), None)
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if function in methods and begin:
+            document, own = source.document(made), begin.args.args[0].arg
+            known = stored_names(function) | arguments_of(function)
+            text = f"{own}.{name} = {edits.flat(document, call)}"
+            if names_in(call) & known <= {own} and not any(each.attr == name for each in inside(owner, ast.Attribute)):
+                new = edits.insert_after(document, begin.body[-1], text)
+                repair = Repair(Way.MAKE_ONCE, text=text)
+                yield from Fix.of(repair, Safety.UNSAFE, edits.replace(document, call, f"{own}.{name}"), new)

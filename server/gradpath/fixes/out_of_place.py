@@ -1,4 +1,4 @@
-"""Ways to write an in-place operation so that nothing is overwritten, read off the syntax of the write."""
+"""Ways to write so that nothing that is needed is overwritten: a new tensor for a write, and a write for a new leaf."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
+from gradpath.findings.carrying import Case
+from gradpath.findings.cuts import switch_around
+from gradpath.findings.rebinding import rebinding_of
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
@@ -15,7 +18,7 @@ from gradpath.fixes.origins import given_to
 from gradpath.interpreter.trace import Applied, Bound, Held, Mutated, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
-from gradpath.source.index import holds
+from gradpath.source.index import holds, names_in
 
 _NO_COUNTERPART = frozenset(
     {
@@ -246,6 +249,10 @@ def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
     own = _base(site.node) or getattr(site.node, "target", None)
     variable = own.id if isinstance(own, ast.Name) else getattr(own, "attr", "")
     running = {frame.caller: statement_of(trace, frame.node) for frame in site.frames()}
+    made = statement_of(trace, written.origin.node) if written.creation is Creation.MULTIPLE else None
+    parted = made.iter if isinstance(made, ast.For) else made.value if isinstance(made, ast.Assign) else None
+    if parted is not None and any(is_read_again(trace, running[site.caller], each) for each in names_in(parted)):
+        return True
     for event in trace.events:
         match event:
             case Mutated() if event.write.site is site:
@@ -256,29 +263,26 @@ def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
                 each is not None and each.storage is written.storage and not _is_sibling(each, written)
                 for each in (value.tensors if isinstance(value, Held) else (event.tensor,))
             ):
-                target, here = getattr(event.site.node, "target", event.site.node), event.site.caller is site.caller
+                target = getattr(event.site.node, "target", event.site.node)
                 is_attribute = isinstance(target, (ast.Attribute, ast.Call))  # A buffer is registered by a call.
+                statement = running.get(event.site.caller)
+                here = event.site.caller is site.caller
                 same = (
                     isinstance(target, ast.Attribute) if isinstance(own, ast.Attribute) else here and not is_attribute
                 )
                 if event.name == variable and same:
                     continue
-                statement = running.get(event.site.caller)
-                raises = here or written.creation is Creation.MULTIPLE  # What waits has not seen the write then.
-                if is_attribute or (
-                    statement is not None and (not raises or is_read_again(trace, statement, event.name))
-                ):
+                waits = statement is not None and not here  # With what it had before the write.
+                if is_attribute or waits or (here and is_read_again(trace, running[site.caller], event.name)):
                     return True
     return False
 
 
 def _is_sibling(tensor: Tensor, written: Tensor) -> bool:
     """True if both are views that one `chunk`, `split` or `unbind` gave: they never overlap."""
-    one, other = tensor.origin, written.origin
-    if tensor is written:
-        return False
+    one, other, made = tensor.origin, written.origin, Creation.MULTIPLE
     same = one.node is other.node and one.caller is other.caller and one.loops == other.loops
-    return same and tensor.creation is written.creation is Creation.MULTIPLE
+    return tensor is not written and same and tensor.creation is written.creation is made
 
 
 def is_read_again(trace: Trace, statement: ast.stmt, text: str) -> bool:
@@ -304,3 +308,64 @@ def is_read_again(trace: Trace, statement: ast.stmt, text: str) -> bool:
 def _text(written: ast.expr | None) -> str:
     """The variable that is written; empty where it is none."""
     return ast.unparse(written) if isinstance(written, (ast.Name, ast.Attribute)) else ""
+
+
+def projected(case: Case) -> Iterator[Fix]:
+    """`with torch.no_grad(): w.copy_(torch.clamp(w, min=0))` for a parameter that is put through a function.
+
+    Unsafe: the gradient of the iteration that ran before the failure went through the function.
+    """
+    bound = case.carried[0].bound
+    if bound is None or bound.tensor is None or case.carried[0].held is not None:
+        return
+    found = rebinding_of(case.trace, case.source, bound.tensor)
+    statement = None if found is None else statement_of(case.trace, found[0].site.node)
+    match statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) if found is not None:
+            site, name = found[0].site, edits.flat(case.source.document(found[0].site), target)
+            yield from updated_in_place(case.trace, case.source, site, statement, name, Safety.UNSAFE, lost=True)
+
+
+def updated_in_place(
+    trace: Trace,
+    source: Source,
+    at: Site,
+    statement: ast.Assign,
+    name: str,
+    safety: Safety,
+    *,
+    tracked: bool = False,
+    lost: bool = False,
+) -> Iterator[Fix]:
+    """The update in place: as it stands where gradients are off, unless its result is `tracked`, else without them.
+
+    A `lost` value of any kind is copied.
+    """
+    document = source.document(at)
+    update = _in_place(document, statement, name)
+    if update is None and lost:
+        update = f"{name}.copy_({edits.flat(document, statement.value)})"
+    if update is None:
+        return
+    if not tracked and switch_around(trace, source, at) is not None:
+        direct = edits.replace(document, statement, update)
+        yield Fix.by(Repair(Way.UPDATE_IN_PLACE, (name,), text=update), safety, (direct,))
+        return
+    torch = edits.torch_in(document)
+    if torch is not None and edits.stands_alone(document, statement):
+        edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
+        if edit is not None:
+            old = document.slice(document.range_of(statement))
+            edit = Edit(edit.path, edit.range, edit.new_text.replace(old, update, 1))
+            repair = Repair(Way.UPDATE_IN_PLACE, (name,), text=f"with torch.no_grad(): {update}")
+            yield Fix.by(repair, safety, (edit,))
+
+
+def _in_place(document: Document, statement: ast.Assign, name: str) -> str | None:
+    """`w = w - lr * w.grad` as `w -= lr * w.grad`."""
+    value = statement.value
+    if not isinstance(value, ast.BinOp) or type(value.op) not in _OPERATORS:
+        return None
+    if edits.flat(document, value.left) != name:
+        return None
+    return f"{name} {_OPERATORS[type(value.op)]}= {edits.flat(document, value.right)}"

@@ -22,17 +22,13 @@ def put_together(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
         return
     whole, document = site.node.value, source.document(site)
     torch = edits.torch_in(document)
-    block = block_of(trace, statement_of(trace, site.node))
-    taken = [
-        (each, *pair) for each in block for pair in _pairs(each) if ast.unparse(pair[1].value) == ast.unparse(whole)
-    ]
-    places = [_place(each.slice) for _, _, each in taken]
-    if torch is None or not isinstance(whole, ast.Name) or len(taken) < 2 or not _follow(places):
+    block, flat = block_of(trace, statement_of(trace, site.node)), ast.unparse(whole)
+    taken = [(each, *pair) for each in block for pair in _pairs(each) if ast.unparse(pair[1].value) == flat]
+    dims = {_dimension(each.slice) for _, _, each in taken}
+    if torch is None or not isinstance(whole, ast.Name) or len(taken) < 2 or len(dims) > 1:
         return
-    names = ", ".join(name for _, name, _ in taken)
-    dim = next(place[0] for place in places if place is not None)
-    call = "stack" if all(place is not None and place[2] is None for place in places) else "cat"
-    text = f"{whole.id} = {torch}.{call}([{names}], dim={dim})"
+    names, [(dim, is_column)] = ", ".join(name for _, name, _ in taken), dims
+    text = f"{whole.id} = {torch}.{'stack' if is_column else 'cat'}([{names}], dim={dim})"
     taking = list(dict.fromkeys(each for each, *_ in taken))
     before = [each for each in block if each.lineno < taking[0].lineno and whole.id not in stored_names(each)]
     first = next((each for each in before if whole.id in names_in(each)), None)
@@ -55,27 +51,7 @@ def _pairs(statement: ast.stmt) -> Iterator[tuple[str, ast.Subscript]]:
                     yield target.id, value
 
 
-def _place(index: ast.expr) -> tuple[int, int, int | None] | None:
-    """The dimension of an index `[:, 1:2]`, and where it begins and ends in it; a column `[:, 1]` has no end."""
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
-    *before, last = parts
-    if not all(isinstance(each, ast.Slice) and not (each.lower or each.upper or each.step) for each in before):
-        return None
-    match last:
-        case ast.Constant(value=int(place)) if before:
-            return len(before), place, None
-        case ast.Slice(lower=None | ast.Constant() as low, upper=None | ast.Constant() as high, step=None):
-            start, end = (each.value if each is not None else default for each, default in ((low, 0), (high, -1)))
-            return (len(before), start, end) if isinstance(start, int) and isinstance(end, int) else None
-        case _:
-            return None
-
-
-def _follow(places: Sequence[tuple[int, int, int | None] | None]) -> bool:
-    """True if the parts follow each other from the first place on."""
-    expected = 0
-    for place in places:
-        if place is None or place[0] != (places[0] or place)[0] or place[1] != expected:
-            return False
-        expected = place[1] + 1 if place[2] is None else place[2]
-    return len({place[2] is None for place in places if place is not None}) == 1
+def _dimension(index: ast.expr) -> tuple[int, bool]:
+    """The dimension in which an index `[:, 1:2]` takes a part, and whether it takes a column out of it, as `[:, 1]`."""
+    *before, last = index.elts if isinstance(index, ast.Tuple) else [index]
+    return len(before), not isinstance(last, ast.Slice)

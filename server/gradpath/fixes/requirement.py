@@ -11,15 +11,14 @@ from gradpath.findings.cuts import Cause
 from gradpath.findings.graphs import is_drawn, reached_leaves
 from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted
-from gradpath.findings.syntax import block_of, function_of, statement_of
+from gradpath.findings.syntax import ancestry, block_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import moved_before, repair_of
-from gradpath.fixes.rebuilding import written_again
+from gradpath.fixes.moving import placed, removed, repair_of
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, Flagged, Kept, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, Kept, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
-from gradpath.source.index import holds, inside, names_in, stored_names
+from gradpath.source.index import inside, names_in, stored_names
 
 
 def optimizers(trace: Trace) -> dict[ast.Assign, Site]:
@@ -35,7 +34,7 @@ def required_earlier(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
         if first is statement:
             return
         shares = names_in(first) & names_in(statement)
-        moved = moved_before(trace, source.document(site), statement, first) if shares else None
+        moved = placed(trace, source.document(site), [statement], first) if shares else None
         if moved is not None:
             yield Fix.by(repair_of(Way.MOVE_BEFORE, [statement], near=first.lineno), Safety.SAFE, moved, rewrite=True)
             return
@@ -153,39 +152,32 @@ def recomputed(trace: Trace, source: Source, cause: Cause, failure: Failed, root
     names = {name for each in statements for name in stored_names(each)}
     between = (each for each in block_of(trace, changed) if changed.lineno < each.lineno < last.lineno)
     reader = next((each for each in between if names_in(each) & names), last)
-    again = written_again(trace, source.document(near), statements, changed, reader)
+    again = placed(trace, source.document(near), statements, reader, again=True)
     if again is not None:
-        edit, target, _ = again
-        repair = repair_of(Way.AGAIN_RECORDED, statements, near=target.lineno)
+        repair = repair_of(Way.AGAIN_RECORDED, statements, near=again[0].range.start.line)
         drawn = any(is_drawn(each.operation) for each in upstream)
-        yield Fix.by(repair, Safety.UNSAFE if drawn else Safety.SAFE, (edit,), rewrite=True)
+        yield Fix.by(repair, Safety.UNSAFE if drawn else Safety.SAFE, again, rewrite=True)
 
 
-def thawed_again(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Iterator[Fix]:
-    """`requires_grad(critic, True)` before the loss, where the iteration before has ended with the same and `False`."""
-    near = failure.site
-    block = block_of(trace, statement_of(trace, near.node))
-    upstream = tuple(root.lineage())
+def is_trained_else(trace: Trace, root: Tensor) -> bool:
+    """True if all that is frozen of what the loss was computed from has been trained before."""
     trained = {id(leaf) for event in trace.of(BackwardRan) for leaf in reached_leaves(event)}
-    frozen = [each for each in upstream if each.is_parameter and not each.requires_grad]
-    switch = _switch_beside(trace, block, frozen)
-    if switch is None or not all(id(each) in trained for each in frozen):
-        return
-    stale = [each.origin for each in upstream if any(one in frozen for one in each.ancestors())]
-    made = [lifted(each, near) for each in stale]
-    first = next((each for each in block if any(holds(each, site.node) for site in made)), None)
-    texts = edits.lines_to_move(source.document(near), switch)
-    if first is None or texts is None or first.lineno >= switch.lineno:
-        return
-    new = [text.replace("False", "True") for text in texts]
-    edit = edits.insert_before(source.document(near), first, *new)
-    repair = Repair(Way.UNDO_BEFORE, lines=(switch.lineno,), text=new[-1].strip(), near=first.lineno)
-    yield from Fix.of(repair, Safety.SAFE, edit)
+    frozen = [each for each in root.lineage() if each.is_parameter and not each.requires_grad]
+    return bool(frozen) and all(id(each) in trained for each in frozen)
 
 
-def _switch_beside(trace: Trace, block: Sequence[ast.stmt], frozen: Sequence[Tensor]) -> ast.stmt | None:
-    """The one statement of a block that made parameters require no gradient."""
-    flagged = [event for event in trace.of(Flagged) if not event.value and any(event.tensor is one for one in frozen)]
-    sites = [frame.node for event in flagged for frame in event.site.frames()]
-    found = [each for each in block if any(holds(each, node) for node in sites)]
-    return found[0] if len(found) == 1 and isinstance(found[0], (ast.Expr, ast.For)) else None
+def unfrozen(trace: Trace, source: Source, frozen: Site, near: Site) -> Iterator[Fix]:
+    """The statement goes that froze what is needed at `near`, in the outermost body that has one for this."""
+    shared = {frame.node for frame in near.frames()}
+    for frame in (each for each in reversed(frozen.frames()) if each.node not in shared):
+        document, statement = source.document(frame), statement_of(trace, frame.node)
+        for outer in reversed(ancestry(trace, statement)[:-1]):
+            if not isinstance(outer, ast.For) or outer.body != [statement]:
+                break
+            statement = outer
+        match statement:
+            case ast.For() | ast.Expr() | ast.Assign(targets=[ast.Attribute(attr="requires_grad")]):
+                text = edits.flat(document, statement).partition(":")[0]
+                repair = Repair(Way.DELETE_LINE, lines=(statement.lineno,), text=text)
+                yield from Fix.of(repair, Safety.UNSAFE, removed(trace, document, statement))
+                return

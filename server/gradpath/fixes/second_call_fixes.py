@@ -6,21 +6,20 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from gradpath.autograd.tensor import BackwardCall
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings import second_calls
 from gradpath.findings.graphs import nodes_of
 from gradpath.findings.second_calls import Case
-from gradpath.findings.stories import same_activation, since, stepped_since
+from gradpath.findings.stories import same_activation, short_operation, since, stepped_since
 from gradpath.findings.syntax import block_of, call_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_where_read, detachments
-from gradpath.fixes.method_fixes import computed_where_read
 from gradpath.fixes.moving import removed
-from gradpath.fixes.recomputation import Need, recomputations
-from gradpath.fixes.second_order_fixes import differentiable
+from gradpath.fixes.recomputation import Need, computed_where_read, recomputations
 from gradpath.interpreter.trace import Built, Cleared, Site, Stepped
 from gradpath.repairs import Repair, Transformation, Way
-from gradpath.source.index import contents, holds
+from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -34,9 +33,7 @@ def fixes_for(case: Case) -> Iterator[Fix]:
     again = list(recomputations(_need(case)))
     if case.same_place:
         yield from (fix for fix in again if fix.does(Transformation.MOVE))
-    summed = _summed(case)
-    if summed is not None:
-        yield summed
+    yield from _summed(case)
     yield from _kept(case)
     yield from differentiable(case, measured=False)
     if not case.same_place:
@@ -109,51 +106,73 @@ def _is_start(statement: ast.AST, name: str) -> TypeGuard[ast.Assign]:
     return False
 
 
-def _summed(case: Case) -> Fix | None:
+def _summed(case: Case) -> Iterator[Fix]:
     """`a.backward()` and `b.backward()` in one block become `(a + b).backward()` at the place of the second."""
     pair = second_calls.apart(case)
     if case.same_root or pair is None or case.is_updated or not same_activation(*pair):
-        return None
+        return
+    if any(isinstance(event, (Stepped, Cleared)) for event in since(case.trace, case.earlier)):
+        return  # The gradients of the first are used, or thrown away, before those of the second come.
     first, second = (_summand(case, each) for each in pair)
-    if first is None or second is None or first[1:] != second[1:]:
-        return None
     one, two = (statement_of(case.trace, each.node) for each in pair)
-    block = block_of(case.trace, one)
-    if not any(each is two for each in block):
-        return None
-    between = [each for each in block if one.lineno < each.lineno < two.lineno]
-    used = any(attribute.attr == "grad" for each in between for attribute in contents(each).attributes)
-    if used or any(isinstance(event, (Stepped, Cleared)) for event in since(case.trace, case.earlier)):
-        return None  # The gradients of the first are used, or thrown away, before those of the second come.
+    beside = any(each is two for each in block_of(case.trace, one))
+    if first is None or second is None or first[1:] != second[1:] or not beside:
+        return
     document = case.source.document(case.again)
     left, right = edits.flat(document, first[0]), edits.flat(document, second[0])
-    if isinstance(second[0], ast.BinOp):
-        right = f"({right})"
-    if left == right:
-        return None
-    gone = edits.delete_but_comment(document, one)
-    if gone is None:
-        return None
-    text = f"{first[1]}{left} + {right}{first[2]}"
-    repair = Repair(Way.SUM_TWO, text=text)
-    return Fix.by(repair, Safety.SAFE, (gone, edits.replace(document, two, text)))
+    if left != right:
+        text = f"{first[1]}{left} + {f'({right})' if isinstance(second[0], ast.BinOp) else right}{first[2]}"
+        gone, new = edits.delete_but_comment(document, one), edits.replace(document, two, text)
+        yield from Fix.of(Repair(Way.SUM_TWO, text=text), Safety.SAFE, gone, new)
 
 
 def _summand(case: Case, site: Site) -> tuple[ast.expr, str, str] | None:
     """The loss of a `loss.backward()` or `accelerator.backward(loss)`, and what stands before and after it there."""
-    loss = _plain(case, site)
-    if loss is not None:
-        return loss, "(", ").backward()"
     match call_of(case.trace, site.node):
+        case ast.Call(func=ast.Attribute(attr="backward", value=loss), args=[], keywords=[]):
+            return loss, "(", ").backward()"
         case ast.Call(func=ast.Attribute(attr="backward" | "manual_backward") as asked, args=[loss], keywords=[]):
             if isinstance(loss, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp)):
                 return loss, f"{edits.flat(case.source.document(site), asked)}(", ")"
     return None
 
 
-def _plain(case: Case, site: Site) -> ast.expr | None:
-    """The loss of a `loss.backward()` without arguments."""
-    call = call_of(case.trace, site.node)
-    if call is None or call.args or call.keywords or not isinstance(call.func, ast.Attribute):
-        return None
-    return call.func.value if call.func.attr == "backward" else None
+_FLAT = frozenset({"sign", "sgn", "round", "floor", "ceil", "argmax", "argmin"})
+"""What has no slope: a gradient that goes through these is a direction, and nobody differentiates it."""
+
+_JOINS = frozenset({"add", "add_", "sub", "sub_", "rsub", "cat", "concat", "stack", "hstack", "vstack"})
+"""Operations in which a gradient stays a term of its own beside what has a graph; with others it is a weight or an
+input, and may well be constant on purpose.
+"""
+
+
+def differentiable(case: Case, *, measured: bool) -> Iterator[Fix]:
+    """`create_graph=True` on a call that only asks for gradients, which are constants without it.
+
+    Safe where the second one goes back from a loss that measures them, such as the penalty of a critic, the derivative
+    in a differential equation, the forces of a potential.
+    """
+    call = call_of(case.trace, case.before.node)
+    if call is None or case.earlier.accumulates or measured is not (case.call is not None and _measures(case.call)):
+        return
+    edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
+    yield from Fix.of(Repair(Way.CREATE, lines=(case.before.line,)), Safety.SAFE if measured else Safety.UNSAFE, edit)
+
+
+def _measures(call: BackwardCall) -> bool:
+    """True if a root is computed from the gradient, which stays a term of its own on the way."""
+    todo, seen = list(call.roots), set[int]()
+    while todo:
+        tensor = todo.pop()
+        if id(tensor) in seen:
+            continue
+        seen.add(id(tensor))
+        if tensor.operation == "gradient":
+            return True
+        short = short_operation(tensor.operation)
+        live = [each for each in tensor.maker if each.requires_grad]
+        if short in _JOINS or short.endswith("loss"):
+            todo.extend(tensor.maker)
+        elif short not in _FLAT and not any(each.is_parameter for each in tensor.maker):
+            todo.extend(live if live else tensor.maker)
+    return False

@@ -16,6 +16,7 @@ from gradpath.fixes.moving import moving
 from gradpath.fixes.out_of_place import augmented, has_counterpart, write_text
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Stepped, Trace, once
 from gradpath.repairs import Repair, Way
+from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.words import words
 
@@ -165,7 +166,7 @@ def _report(
     fixes = source.proposed(
         moving(trace, source, event.site, ran.site, Way.MOVE_AFTER_BACKWARD)
         if hidden.is_parameter
-        else _fixes(trace, source, event)
+        else (*_fixes(trace, source, event), *(_copied(trace, source, event) if hidden.node is not None else ()))
     )
     help_line = "make a new tensor instead of writing into the saved one"
     if hidden.is_parameter:
@@ -178,6 +179,17 @@ def _report(
         help=help_line,
         fixes=fixes,
     )
+
+
+def _copied(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[Fix]:
+    """`h = h.clone()` before `h.data[mask] = 0.0`, so that what was saved stays as it is."""
+    statement, document = statement_of(trace, event.site.node), source.document(event.site)
+    for written in (each.value for each in contents(statement).attributes if each.attr == "data"):
+        if isinstance(written, ast.Name | ast.Attribute):
+            text = f"{edits.flat(document, written)} = {edits.flat(document, written)}.clone()"
+            repair = Repair(Way.WRITE_INTO_COPY, (edits.flat(document, written),), text=text)
+            yield from Fix.of(repair, Safety.UNSAFE, edits.insert_before(document, statement, text))
+            return
 
 
 def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[Fix]:
@@ -204,14 +216,12 @@ def _fixes(trace: Trace, source: Source, event: Mutated | Replaced) -> Iterator[
     document = source.document(event.site)
     variable = edits.flat(document, receiver.value)
     start, end = document.range_of(call).start, document.range_of(call.func).end
-    yield Fix.by(
+    yield from Fix.of(
         Repair(Way.NEW_TENSOR, (variable,), text=f"{variable} = {variable}.{name[:-1]}(…)"),
         Safety.UNSAFE,
-        (
-            Edit(document.path, Range(start, start), f"{variable} = "),
-            edits.drop_attribute(document, receiver),
-            Edit(document.path, Range(Position(end.line, end.column - 1), end), ""),
-        ),
+        Edit(document.path, Range(start, start), f"{variable} = "),
+        edits.drop_method(document, receiver),
+        Edit(document.path, Range(Position(end.line, end.column - 1), end), ""),
     )
 
 

@@ -142,7 +142,7 @@ def _of_input(trace: Trace, source: Source, failure: Failed, wanted: Tensor, cau
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, root: Tensor) -> Report:
     cause = cuts.cause_of(trace, root)
-    if next(requirement.thawed_again(trace, source, failure, root), None) is not None:
+    if cause.how != "late" and requirement.is_trained_else(trace, root):
         cause = cuts.frozen_upstream(trace, root) or cause
     name = _loss(trace, source, failure, root)
     fixes = source.proposed(_fixes(trace, source, cause, failure, root))
@@ -160,17 +160,17 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
 
 def _fixes(trace: Trace, source: Source, cause: cuts.Cause, failure: Failed, root: Tensor) -> Iterator[Fix]:
     """The fixes for the nearest cut, and for others upstream of it, each once."""
-    thawed, (part, sure) = list(requirement.thawed_again(trace, source, failure, root)), requirement.put_in(root)
+    part, sure = requirement.put_in(root)
     given = _is_given(trace, root)
     part = None if given else part
     layer = requirement.thawed(trace, source, failure.site, part, failure.kept, sure=sure or given)
     others = [each for each in cuts.other_causes(root, cause) if each.how not in ("no_grad", "inference_mode")]
-    found = thawed or [
+    found = [
         *(layer if given or (cause.how == "frozen" and part is not None) else ()),
         *cut_fixes.undo(trace, source, cause, failure.site),
         *(on_tensors.on_tensors(trace, source, cause) if cause.how == "plain" else ()),
         *requirement.recomputed(trace, source, cause, failure, root),
-    ]  # A graph is not wanted in only some of the blocks.
+    ]
     for each in others:
         found += cut_fixes.undo(trace, source, each, failure.site)
     first = {fix.edits: fix for fix in reversed(found)}

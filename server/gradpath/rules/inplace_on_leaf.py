@@ -12,7 +12,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, said
 from gradpath.findings.syntax import ancestry, block_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import moved_after
+from gradpath.fixes.moving import placed
 from gradpath.fixes.out_of_place import augmented, counterparts, is_read_again, write_text, written_name
 from gradpath.interpreter.trace import Failed, Flagged, Site, Trace
 from gradpath.repairs import Repair, Transformation, Way
@@ -107,7 +107,7 @@ def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) 
     block = block_of(trace, statement)
     last = next((each for each in reversed(block) if _goes_back(each)), None)
     if last is not None:
-        moved = moved_after(trace, document, [statement], last, f"with {torch}.no_grad():")
+        moved = placed(trace, document, [statement], last, f"with {torch}.no_grad():", after=True)
         yield from Fix.of(Repair(Way.UNRECORDED_AFTER, lines=(last.lineno,)), Safety.SAFE, moved, rewrite=True)
 
 

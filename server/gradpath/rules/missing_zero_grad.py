@@ -22,6 +22,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Site, Stepped, Trace, iterations_between
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.stray_gradients import stray_gradients
+from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -43,7 +44,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
                 yield _report(trace, source, first, again, second)
     for stray in stray_gradients(trace):
         if stray.own.site.node not in reported:
-            yield stray.report(trace, source)
+            fixes = source.proposed(_fixes(trace, source, stray.step, stray.own))
+            yield replace(stray.report(trace, source), fixes=fixes)
 
 
 Update = Stepped | Mutated | Replaced

@@ -15,7 +15,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import elsewhere, following, target_of, with_time
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.in_place_updates import updated_in_place
+from gradpath.fixes.out_of_place import updated_in_place
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
 from gradpath.repairs import Repair, Way
@@ -222,7 +222,7 @@ def _cutting(node: ast.Call | ast.Attribute) -> str:
 
 
 def _without_cut(document: Document, node: ast.Call | ast.Attribute) -> Edit | None:
-    return edits.drop_method(document, node) if isinstance(node, ast.Call) else edits.drop_attribute(document, node)
+    return edits.drop_method(document, node)
 
 
 RULE = Rule(

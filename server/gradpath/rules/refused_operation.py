@@ -14,8 +14,8 @@ from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_for, operand_of, rewritten
 from gradpath.fixes.moving import removed
+from gradpath.fixes.optimizer_fixes import registered
 from gradpath.fixes.requirement import required_for
-from gradpath.fixes.untrained_fixes import registered
 from gradpath.interpreter.ownership import Overlooked
 from gradpath.interpreter.trace import BackwardRan, Failed, Site, Trace
 from gradpath.repairs import Repair, Way

@@ -16,8 +16,8 @@ from gradpath.findings.stories import same_activation, target_of
 from gradpath.findings.syntax import function_of
 from gradpath.findings.unreached import unreached
 from gradpath.fixes import optimizer_fixes
+from gradpath.fixes.cut_fixes import added
 from gradpath.fixes.moving import moving
-from gradpath.fixes.term_fixes import added
 from gradpath.interpreter.ownership import Drained
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Flagged, GradientSet, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way

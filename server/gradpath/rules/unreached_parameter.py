@@ -14,8 +14,7 @@ from gradpath.findings.parameters import Group, groups_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import call_of, function_of
 from gradpath.findings.unreached import Place, Unreached, is_straight_through, key_of, may_be_meant, unreached
-from gradpath.fixes.cut_fixes import turned
-from gradpath.fixes.term_fixes import added, undone
+from gradpath.fixes.cut_fixes import added, turned, undone
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.rules.terms.left_out_losses import LeftOut, left_out_losses

@@ -10,7 +10,7 @@ from gradpath.findings.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.fixes.untrained_fixes import registered
+from gradpath.fixes.optimizer_fixes import registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Mutated, Named, Replaced, Stepped, Trace
 from gradpath.rules.ownership.copies import copied, of_copies, rebound

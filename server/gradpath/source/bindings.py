@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections import Counter
 from collections.abc import Sequence
 
 from gradpath.source.grammar import for_parser
+from gradpath.source.index import holds
 from gradpath.source.logical import Lines
 from gradpath.source.nodes import BLOCKS, SCOPES, nodes, noted, parts
 from gradpath.source.parse import Parsed
@@ -18,28 +20,36 @@ from gradpath.support.fast_dataclasses import dataclass
 class _Body:
     """Where a body first reads each of its variables, and where it first binds it.
 
-    `unsure` are those that it reads where only a branch that may not be taken has bound them.
+    `unsure` are those that it reads where only a branch that may not be taken has bound them, and `others` what it has
+    by another way: its arguments, what it imports or defines, and what it takes from the code around it by declaration.
     """
 
     read: dict[str, int]
     bound: dict[str, int]
     unsure: set[str]
+    others: set[str]
 
     def is_early(self, name: str) -> bool:
         """True if a variable is read above where it is bound."""
         return name in self.bound and self.read.get(name, self.bound[name]) < self.bound[name]
 
+    @property
+    def free(self) -> set[str]:
+        """The names that it takes from the code around it."""
+        return self.read.keys() - self.bound.keys()
+
 
 def unbinds(before: Parsed, after: Parsed) -> bool:
     """True if a body reads a variable above where it binds it, or after a branch that does, and did not do so before.
 
-    That is also so for a function that reads a name of the code around it, and now binds it itself, but not first.
+    That is also so for a function that reads a name of the code around it, and now binds it itself, but not first; and
+    for a name that nothing around a body defines any more, whether the body is ever run or not.
     """
     old, new = (Lines(for_parser(each.document.text)) for each in (before, after))
     same = unchanged(old, before.tree.body, new, 1, 1)
     known_bodies, bodies = (_bodies(each.tree, len(same.before), len(same.after)) for each in (before, after))
     for key, body in bodies.items():
-        known = known_bodies.get(key, _Body({}, {}, set()))
+        known = known_bodies.get(key, _Body({}, {}, set(), set()))
         if any(name in known.bound for name in body.unsure - known.unsure):
             return True
         for name, line in body.bound.items():
@@ -48,7 +58,29 @@ def unbinds(before: Parsed, after: Parsed) -> bool:
                 return True
             if body.is_early(name) and not known.is_early(name):
                 return True
-    return False
+    wanted = {name for key, body in bodies.items() for name in body.free - known_bodies.get(key, body).free}
+    wanted |= known_bodies["", 0].bound.keys() - bodies["", 0].bound.keys()
+    return bool(wanted) and _lacks(before.tree, after.tree, wanted)
+
+
+def _lacks(before: ast.Module, after: ast.Module, wanted: set[str]) -> bool:
+    """True if a body takes one of these names from code around it that does not define it, as some code did before."""
+    if any(isinstance(each, ast.alias) and each.name == "*" for each in nodes(after)):
+        return False
+    had = {each.id for each in nodes(before) if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load)}
+    had |= {each.arg for each in nodes(before) if isinstance(each, ast.arg)}
+    return not _lacking(after) & wanted & had <= _lacking(before)
+
+
+def _lacking(tree: ast.Module) -> set[str]:
+    """The names that some body of a module takes from the code around it, which does not define them."""
+    functions = [each for each in nodes(tree) if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    found: set[str] = set()
+    for node in (tree, *functions):
+        around = (each for each in functions if each is not node and holds(each, node))
+        known = set(dir(builtins)).union(*(_body(each).bound.keys() | _body(each).others for each in (tree, *around)))
+        found |= _body(node).free - known
+    return found
 
 
 def _bodies(tree: ast.Module, above: int, below: int) -> dict[tuple[str, int], _Body]:
@@ -70,7 +102,7 @@ def _body(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> _Body:
     others |= {(each.asname or each.name).partition(".")[0] for each in inside if isinstance(each, ast.alias)}
     if not isinstance(node, ast.Module):
         others |= {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-    body = _Body({}, {}, set())
+    body = _Body({}, {}, set(), others)
     for each in inside:
         if isinstance(each, ast.Name) and each.id not in others:
             lines = body.read if isinstance(each.ctx, ast.Load) else body.bound

@@ -12,7 +12,7 @@ from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import statement_of
-from gradpath.fixes.untrained_fixes import given_too, of_others
+from gradpath.fixes.optimizer_fixes import given_too, of_others
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, GradientSet, Named, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers

@@ -12,7 +12,7 @@ from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import call_of
-from gradpath.fixes.untrained_fixes import of_others
+from gradpath.fixes.optimizer_fixes import of_others
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Stepped, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers, written

@@ -9,7 +9,7 @@ from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import class_of, function_of
-from gradpath.fixes.untrained_fixes import made_once
+from gradpath.fixes.optimizer_fixes import made_once
 from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Named, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import is_drawn, is_of_layer, touched

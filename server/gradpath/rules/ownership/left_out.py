@@ -13,7 +13,7 @@ from gradpath.findings.parameters import groups_of, tensors_of, ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
-from gradpath.fixes.untrained_fixes import given_too
+from gradpath.fixes.optimizer_fixes import given_too
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Built, Lent, Named, Site, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, strangers

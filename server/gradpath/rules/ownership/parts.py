@@ -10,7 +10,7 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import leaves_with_gradient
 from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import class_of, has_method, method_of, statement_of
-from gradpath.fixes.untrained_fixes import given_too, made_once, registered
+from gradpath.fixes.optimizer_fixes import given_too, made_once, registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import Bound, Site, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, is_drawn, is_of_layer, strangers, touched

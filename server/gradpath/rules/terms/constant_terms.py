@@ -14,7 +14,7 @@ from gradpath.findings.stories import lifted, name_of, same_activation, short_op
 from gradpath.findings.syntax import call_of
 from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose, places_of
 from gradpath.findings.ways import Severed, ways_to
-from gradpath.fixes.term_fixes import undone
+from gradpath.fixes.cut_fixes import undone
 from gradpath.interpreter.trace import BackwardRan, Mixed, Mutated, Site, Stepped, Trace, iterations_between
 from gradpath.rules.terms.constant_criteria import LOSSES
 from gradpath.rules.terms.constant_gradients import asked_for, constant_gradients

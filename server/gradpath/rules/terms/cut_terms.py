@@ -8,7 +8,7 @@ from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
 from gradpath.findings.ways import Severed
-from gradpath.fixes.term_fixes import undone
+from gradpath.fixes.cut_fixes import undone
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.support.fast_dataclasses import dataclass
 

@@ -1,44 +1,27 @@
-"""Lists and dicts that keep results of earlier iterations: emptied, started again, or given the values alone."""
+"""What keeps results of earlier iterations: emptied, forgotten, or computed again on each call."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from gradpath.diagnostic import Fix, Safety
+from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.carrying import Case
-from gradpath.findings.graphs import nodes_of, terms_of
+from gradpath.findings.graphs import is_drawn, nodes_of, reach, terms_of
 from gradpath.findings.stories import same_activation
-from gradpath.findings.syntax import Compound, function_of, statement_of
+from gradpath.findings.syntax import Compound, Definition, ancestry, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.detachment import living
-from gradpath.fixes.moving import into_block
-from gradpath.fixes.rebuilding import read_elsewhere
+from gradpath.interpreter.trace import Site
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents
+from gradpath.source.nodes import last_name
 
 
 def holds_terms(case: Case) -> bool:
     """True if what the list keeps are terms of a loss, back-propagated already: nobody needs them any more."""
     zone = terms_of(nodes_of(case.earlier.roots))
     return all(each.node in zone or any(each.node in node.edges for node in zone) for each in case.carried)
-
-
-def started_anew(case: Case) -> Iterator[Fix]:
-    """`losses = []` before the loop moves into it, where nothing after the loop reads the list."""
-    container = case.container
-    if container is None or not isinstance(container[1], ast.Name):
-        return
-    name = container[1].id
-    for statement in case.trace.visits:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=bound)], value=ast.List(elts=[]) | ast.Dict(keys=[])) if bound == name:
-                if read_elsewhere(case.trace, [statement], case.loop):
-                    return
-                moved = into_block(case.trace, case.source.document(case.again), [statement], case.loop, case.loop.body)
-                repair = Repair(Way.START_IN_LOOP, (name,), (statement.lineno,))
-                yield from Fix.of(repair, Safety.SAFE, moved, rewrite=True)
-                return
 
 
 def emptied(case: Case) -> Iterator[Fix]:
@@ -52,13 +35,11 @@ def emptied(case: Case) -> Iterator[Fix]:
     here = function_of(case.trace, case.loop) is function_of(case.trace, case.again.node)
     if not here and _is_window(case, name.rpartition(".")[2]):
         return
-    start = edits.insert_before(document, case.loop.body[0], f"{name}.clear()") if here else None
+    if here:
+        start = edits.insert_before(document, case.loop.body[0], f"{name}.clear()")
+        yield from Fix.of(Repair(Way.EMPTY_AT_START, (name,)), safety, start)
     end = edits.insert_after(document, last, f"{name}.clear()")
-    for edit, repair in (
-        (start, Repair(Way.EMPTY_AT_START, (name,))),
-        (end, Repair(Way.EMPTY_AFTER, (name,), (case.again.line,))),
-    ):
-        yield from Fix.of(repair, safety, edit)
+    yield from Fix.of(Repair(Way.EMPTY_AFTER, (name,), (case.again.line,)), safety, end)
 
 
 def _is_window(case: Case, name: str) -> bool:
@@ -105,3 +86,51 @@ def _begins(case: Case, text: str, value: str) -> bool:
         return any(isinstance(call.func, ast.Name) and call.func.id == "hasattr" for call in calls)
     given = [each for each in case.trace.visits if isinstance(each, ast.Assign) and ast.unparse(each.value) == value]
     return any(ast.unparse(target).rpartition(".")[2] == name for each in given for target in each.targets)
+
+
+_MEMORIES = ("lru_cache", "cache", "cached_property")
+
+
+def computed_each_time(case: Case) -> Iterator[Fix]:
+    """`@functools.lru_cache` goes from the function that builds what is needed again, `cached_property` changes.
+
+    So does `with parametrize.cached():` from around the call.
+    """
+    for frame in case.first.site.frames():
+        yield from _uncached(case, frame)
+        function = function_of(case.trace, frame.node)
+        memory = None if function is None else _memory(function)
+        if function is None or memory is None:
+            continue
+        document = case.source.document(frame)
+        if _name(memory) == "cached_property":
+            edit = edits.replace(document, memory, "property")
+            repair = Repair(Way.EACH_TIME, (function.name,), (memory.lineno,), "@property")
+        else:
+            lines = Range(Position(memory.lineno, 1), Position((memory.end_lineno or memory.lineno) + 1, 1))
+            edit = Edit(document.path, lines, "")
+            repair = Repair(Way.EACH_CALL, (function.name,), (memory.lineno,), f"@{edits.flat(document, memory)}")
+        drawn = any(is_drawn(node.name) for node in reach([case.first]))
+        yield from Fix.of(repair, Safety.UNSAFE if drawn else Safety.SAFE, edit)
+        return
+
+
+def _uncached(case: Case, frame: Site) -> Iterator[Fix]:
+    document = case.source.document(frame)
+    for block in ancestry(case.trace, frame.node):
+        match block:
+            case ast.With(items=[ast.withitem(context_expr=ast.Call(func=asked))]) if last_name(asked) == "cached":
+                text = f"with {edits.flat(document, asked)}():"
+                repair = Repair(Way.EACH_CALL, (case.source.short(frame),), (block.lineno,), text)
+                yield from Fix.of(repair, Safety.SAFE, edits.unwrap_block(document, block))
+
+
+def _memory(function: Definition) -> ast.expr | None:
+    """The decorator that makes a function remember, where it is the outermost one."""
+    first = function.decorator_list[0] if function.decorator_list else None
+    return first if first is not None and _name(first) in _MEMORIES else None
+
+
+def _name(decorator: ast.expr) -> str:
+    named = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return last_name(named)

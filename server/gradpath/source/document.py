@@ -150,8 +150,8 @@ def decode_source(data: bytes) -> str:
         raise ValueError("not Python source: it contains NUL bytes")
     try:
         encoding = _encoding_of(data)
-    except SyntaxError as error:
-        raise ValueError(" ".join(str(error.msg).split())) from error
+    except (SyntaxError, LookupError) as error:
+        raise ValueError(" ".join(str(error.args[0]).split())) from error
     if data.startswith(codecs.BOM_UTF8):
         data = data[len(codecs.BOM_UTF8) :]
     try:
@@ -164,7 +164,7 @@ def decode_source(data: bytes) -> str:
 
 
 def _encoding_of(data: bytes) -> str:
-    """The encoding of a source; raises SyntaxError where what it says of itself cannot be."""
+    """The encoding of a source; raises SyntaxError, or LookupError since Python 3.14, where it cannot be."""
     if not data.startswith(codecs.BOM_UTF8) and not any(b"coding" in line for line in data.split(b"\n", 2)[:2]):
         return "utf-8"
     import tokenize  # Imported here because few sources say anything.

@@ -314,6 +314,8 @@ class Overlays:
             case ModuleInstance():
                 replaced = before if isinstance(before, ModuleInstance) else None
                 machine.emit(Named(name, value, machine.site(), replaced))
+                if value.filled and value.cls.find("forward") is UNDEFINED:
+                    note_overlooked(machine, value)  # Nothing can call it; whoever made it wants its parameters.
                 if not _is_target_of_loop(machine.node) and state_dicts.is_copy(machine, before, value):
                     machine.emit(Rejoined(name, tensors_of(value.parameters()), machine.site()))
                 return None

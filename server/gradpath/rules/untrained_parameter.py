@@ -17,7 +17,7 @@ from gradpath.rules.ownership.copies import copied, of_copies, rebound
 from gradpath.rules.ownership.doubled import doubled, given_twice, repeated
 from gradpath.rules.ownership.forgotten_groups import Forgotten, appending, forgotten
 from gradpath.rules.ownership.free_leaves import free
-from gradpath.rules.ownership.hidden_modules import hidden, made_in_forward
+from gradpath.rules.ownership.hidden_modules import hidden, made_in_forward, shown
 from gradpath.rules.ownership.lacking import Lacking
 from gradpath.rules.ownership.left_behind import left_behind, targets
 from gradpath.rules.ownership.left_out import left_out, ungrouped, unheld
@@ -44,7 +44,7 @@ _FINDERS = (rebound, copied, unregistered, given_twice, repeated, remade, ungrou
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Parts that a model got after its optimizer was made, and parts in a plain container of it."""
-    for event in hidden(trace, source):
+    for event in (*hidden(trace, source), *shown(trace, source)):
         yield _hidden(trace, source, event)
     yield from loose(trace, source)
     yield from made_in_forward(trace, source)

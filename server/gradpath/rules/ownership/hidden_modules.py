@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Source, Step
-from gradpath.findings.syntax import class_of, function_of
+from gradpath.findings.syntax import class_of, function_of, has_method
 from gradpath.fixes.optimizer_fixes import made_once
 from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Named, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import is_drawn, is_of_layer, touched
 from gradpath.source.index import contents, inside
+from gradpath.source.nodes import last_name
 from gradpath.support.lazy_regex import regex
 
 _COLLECTING = regex(r"parameters\(|register_|add_module|setattr|ModuleList\(self\.|ModuleDict\(self\.")
@@ -46,6 +47,22 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
         trains = not steps and "backward" in document.text
         tree = source.tree(event.site.path)
         if not _COLLECTING.search(own) and not _is_used_outside(tree, owner, place.attr, trains):
+            yield event
+
+
+def shown(trace: Trace, source: Source) -> Iterator[Overlooked]:
+    """The modules that `parameters()` leaves out of an object whose class has no `forward`, and no heir in its file."""
+    if trace.among(Given, Stepped, BackwardRan):
+        return
+    for event in trace.of(Overlooked):
+        owner, place = class_of(trace, event.site.node), event.site.node
+        if owner is None or has_method(owner, "forward") or not isinstance(place, ast.Attribute):
+            continue
+        document, tree = source.document(event.site), source.tree(event.site.path)
+        bases = [last_name(base) for each in tree.body if isinstance(each, ast.ClassDef) for base in each.bases]
+        own = document.slice(document.range_of(owner))
+        handled = _COLLECTING.search(own) or _is_used_outside(tree, owner, place.attr, trains=False)
+        if not handled and owner.name not in bases:
             yield event
 
 

@@ -52,7 +52,7 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
 
 def shown(trace: Trace, source: Source) -> Iterator[Overlooked]:
     """The modules that `parameters()` leaves out of an object whose class has no `forward`, and no heir in its file."""
-    if trace.among(Given, Stepped, BackwardRan):
+    if trace.among(Given, Stepped, BackwardRan) or not is_whole(trace):
         return
     for event in trace.of(Overlooked):
         owner, place = class_of(trace, event.site.node), event.site.node

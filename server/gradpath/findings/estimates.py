@@ -94,7 +94,8 @@ def _estimates(trace: Trace, ran: BackwardRan) -> Iterator[Estimate]:
         for made in event.node.outputs:
             parts = _Parts()
             _take_apart(made, parts, 1, dead, live=True, depth=_DEPTH)
-            found = _missed(parts, dead, made.maker) if len(parts.of) > 1 else None
+            added = made.maker if "add" in short_operation(made.operation) else ()
+            found = _missed(parts, dead, added) if len(parts.of) > 1 else None
             if found is not None:
                 dead.add(made)
                 rest = tuple(each for each in parts.of.values() if each is not found[0])
@@ -126,8 +127,11 @@ def _moves(tensor: Tensor, dead: Set[Tensor]) -> bool:
     return tensor not in dead and (tensor.is_open or leaf or any(map(moves_any, nodes_of([tensor]))))
 
 
-def _missed(parts: _Parts, dead: Set[Tensor], operands: Sequence[Tensor]) -> tuple[Tensor, Fault] | None:
-    """The part that a gradient should reach and does not, or reaches with the wrong sign, if there is one."""
+def _missed(parts: _Parts, dead: Set[Tensor], added: Sequence[Tensor]) -> tuple[Tensor, Fault] | None:
+    """The part that a gradient should reach and does not, or reaches with the wrong sign, if there is one.
+
+    One of the two values that are `added` was meant to count: who subtracts a mean centres what was drawn around it.
+    """
     moving = [key for key, each in parts.of.items() if _moves(each, dead)]
     taught = [key for key in moving if parts.gradient.get(key, 0) != 0]
     rest = [each for key, each in parts.of.items() if key not in moving]
@@ -137,7 +141,7 @@ def _missed(parts: _Parts, dead: Set[Tensor], operands: Sequence[Tensor]) -> tup
         if any(key in parts.gradient for key in moving):
             return parts.of[moving[0]], Fault.CANCELLED
         return (parts.of[moving[0]], Fault.SWAPPED) if 0 in parts.value.values() else None
-    again = (key for key in map(id, operands) if key in moving and parts.value[key] == 0 == parts.gradient.get(key))
+    again = (key for key in map(id, added) if key in moving and parts.value[key] == 0 == parts.gradient.get(key))
     lost = next(again, None)
     if lost is not None:  # `x + (q - x)` is `q`.
         return parts.of[lost], Fault.CANCELLED

@@ -46,6 +46,7 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
         for each in profiles
         if each.node is not inside
         and each.node.name not in beside  # That is another one.
+        and not (each.is_module and function.name in _made_in(each.node))  # It hands over what it has itself.
         and _fits(usage, each, role)
         and (_is_whole(usage, each, role) or each.node.name not in made)  # What the file makes, it calls itself.
     ]

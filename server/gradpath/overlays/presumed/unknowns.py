@@ -28,6 +28,7 @@ from gradpath.interpreter.values import (
 )
 from gradpath.overlays.presumed import (
     branches,
+    built_optimizers,
     chosen_classes,
     conditions,
     effects,
@@ -397,6 +398,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     callee = owner if owner is not None and is_method_of_tensors(unknown.name) else unknown
     made = machine.unknown_from(Call(callee, unknown.name, tuple(arguments.all())), data=data)
     if isinstance(made, Unknown):
+        built_optimizers.note(machine, made, arguments)
         model = _settle(machine, unknown, arguments, made)
         is_model = model is not None and role_of(model) == "model"
         if model is not None and is_model and made.kind in (Kind.LIVE, Kind.CUT):

@@ -16,7 +16,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Computed, Copy
 from gradpath.interpreter.ownership import Drained, Given
 from gradpath.interpreter.trace import Clipped, OptionSet, Stepped
-from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Unknown, Value
+from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import model_parts, weights
@@ -126,15 +126,15 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
         settings.setdefault("lr", rest[1])
     settings.pop("params", None)
     optimizer.silent = settings.get("fused") is True
-    _add(machine, optimizer, parameters, settings)
+    collect(machine, optimizer, parameters, settings)
     if not optimizer.groups.items:
         raise AutogradError(FaultKind.OPTIMIZER_EMPTY)
-    _note_given(machine, optimizer)
+    note_given(machine, optimizer)
     return None
 
 
-def _note_given(machine: Machine, optimizer: OptimizerInstance) -> None:
-    """Tell the trace which parameters an optimizer has by now."""
+def note_given(machine: Machine, optimizer: OptimizerInstance, owner: Object | None = None) -> None:
+    """Tell the trace which parameters an optimizer, or its unseen `owner`, has by now."""
     note_optimizer(machine)
     wholes = [model_parts.whole_of(source) for source in optimizer.sources]
     unseen = [each for each in wholes if isinstance(each, Unknown) and not isinstance(each.origin, Computed)]
@@ -145,7 +145,7 @@ def _note_given(machine: Machine, optimizer: OptimizerInstance) -> None:
     copied = bool(of_models) and all(isinstance(model.origin, Copy) for model in of_models)
     groups = len(optimizer.groups.items)
     twice = groups == 1 and _has_any_twice(machine, optimizer)
-    machine.emit(Given(optimizer, parameters, of_models, known, machine.site(), copied, groups, twice))
+    machine.emit(Given(owner or optimizer, parameters, of_models, known, machine.site(), copied, groups, twice))
 
 
 def _is_cut_short(whole: Value) -> bool:
@@ -166,7 +166,7 @@ def _of_models(machine: Machine, optimizer: OptimizerInstance) -> list[Tensor]:
     return [each for each in found if each not in optimizer.spared]
 
 
-def _add(
+def collect(
     machine: Machine,
     optimizer: OptimizerInstance,
     parameters: Value,
@@ -197,7 +197,7 @@ def _add(
             group = own.pop("params", List([]))
             if isinstance(group, TensorValue):
                 group = List([group])
-            _add(machine, optimizer, group, {**settings, **own}, is_group=True)
+            collect(machine, optimizer, group, {**settings, **own}, is_group=True)
         elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], TensorValue):
             plain.append(item[1])
         elif isinstance(item, Unknown) and is_made_leaf(item):
@@ -303,8 +303,8 @@ def _add_param_group(machine: Machine, optimizer: OptimizerInstance, arguments: 
     if isinstance(group, Dict):
         settings = {key: value for key, value in group.entries.values() if isinstance(key, str)}
         parameters = settings.pop("params", List([]))
-        _add(machine, optimizer, List([parameters]) if isinstance(parameters, TensorValue) else parameters, settings)
-        _note_given(machine, optimizer)
+        collect(machine, optimizer, List([parameters]) if isinstance(parameters, TensorValue) else parameters, settings)
+        note_given(machine, optimizer)
     return None
 
 

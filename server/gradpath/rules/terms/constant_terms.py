@@ -219,9 +219,11 @@ def _is_of_live_input(value: Tensor) -> bool:
 
 
 def _is_live_there(tensor: Tensor) -> bool:
-    """True if gradients were off where a tensor was computed from something on a graph."""
+    """True if gradients were off where a tensor was computed from something that is sure to be on a graph."""
     cut = tensor.cut
-    return cut is not None and cut.how in _SWITCHED_OFF and cut.source is not None and cut.source.node is not None
+    if cut is None or cut.how not in _SWITCHED_OFF or cut.source is None:
+        return False
+    return cut.source.node is not None and not cut.source.is_open
 
 
 def _is_measured(value: Tensor, trace: Trace) -> bool:

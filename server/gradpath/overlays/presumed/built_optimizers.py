@@ -1,0 +1,83 @@
+"""Optimizers that something unseen makes of parameters that the program hands it: it has these, and no others."""
+
+from __future__ import annotations
+
+import ast
+
+from gradpath.autograd.errors import AutogradError
+from gradpath.interpreter.containers import List
+from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.values import Arguments, Unknown, Value
+from gradpath.overlays.presumed import model_parts
+from gradpath.overlays.torch.optim import TORCH_OPTIM, OptimizerInstance, collect, note_given
+from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.overlays.torch.used_up import Drawn
+from gradpath.source.index import methods_called
+from gradpath.source.nodes import last_name, nodes, noted
+
+_TRAINING = frozenset({"step", "zero_grad"})
+"""The methods by which a program uses an optimizer, and nothing else that is made of parameters."""
+
+
+def note(machine: Machine, made: Unknown, arguments: Arguments) -> None:
+    """Tell the trace which parameters `made` has, if the program hands them over and uses it as an optimizer."""
+    handed = arguments.get(0, "params", None)
+    if not _is_of_parameters(handed) or not _trains(machine):
+        return
+    optimizer = OptimizerInstance(TORCH_OPTIM["SGD"])
+    try:
+        collect(machine, optimizer, handed, {})
+    except AutogradError:
+        return  # What a class that is not seen refuses is not known.
+    note_given(machine, optimizer, made)
+
+
+def _is_of_parameters(value: Value) -> bool:
+    match value:
+        case Drawn():
+            return True
+        case Unknown():
+            return bool(model_parts.models_of_parameter(value))
+        case TensorValue(tensor=tensor):
+            return tensor.is_parameter
+        case List(items=[_, *_] as items):
+            return all(map(_is_of_parameters, items))
+        case Dict():
+            return _is_of_parameters(value.look_up("params"))
+    return False
+
+
+def _trains(machine: Machine) -> bool:
+    """True if what a call gives is bound to a name by which the body, or its class, calls all methods of an optimizer.
+
+    An average of parameters has a step at the most.
+    """
+    function = machine.frame.function
+    body = machine.trace.entry if function is None else function.node
+    named = _targets(body).get(machine.node)
+    owner = None if function is None else function.owner
+    bodies = [body] if owner is None or owner.node is None else [body, owner.node]
+    return named is not None and any(named in _trainers(each) for each in bodies)
+
+
+@noted
+def _targets(body: ast.AST) -> dict[ast.AST, str]:
+    """The names that calls are bound to, also as attributes."""
+    return {
+        node.value: last_name(target)
+        for node in nodes(body)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for target in node.targets
+        if isinstance(target, (ast.Name, ast.Attribute))
+    }
+
+
+@noted
+def _trainers(body: ast.AST) -> frozenset[str]:
+    """The names on which a body calls all methods of an optimizer."""
+    asked: dict[str, set[str]] = {}
+    for owner, method, _ in methods_called(body):
+        if method in _TRAINING:
+            asked.setdefault(last_name(owner), set()).add(method)
+    return frozenset(name for name, methods in asked.items() if methods == _TRAINING)

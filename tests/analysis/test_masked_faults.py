@@ -107,6 +107,22 @@ y = (w * 2).sum().exp()
 y.backward()
 y.backward()
 """
+TWO_LOSSES = """
+import torch
+from torch import nn
+
+cell, act, value = nn.GRUCell(4, 8), nn.Linear(8, 2), nn.Linear(8, 1)
+optimizer = torch.optim.Adam([*cell.parameters(), *act.parameters(), *value.parameters()])
+hidden = torch.zeros(3, 8)
+for step in range(4):
+    hidden = cell(torch.randn(3, 4), hidden)
+    policy_loss = act(hidden).square().mean()
+    value_loss = value(hidden).square().mean()
+    optimizer.zero_grad()
+    policy_loss.backward()
+    value_loss.backward()
+    optimizer.step()
+"""
 CASES = {
     "distilled": (DISTILLED, ["detached-term", "zero-grad-before-step", "live-accumulator"]),
     "kept": (KEPT, ["live-accumulator"]),
@@ -151,3 +167,17 @@ def test_nothing_is_told_beside_the_only_fault_of_a_program() -> None:
 
 def test_a_check_alone_tells_nothing_beyond_the_first_fault() -> None:
     assert [each.rule for each in check(Document("train.py", KEPT)).diagnostics] == ["carried-graph"]
+
+
+def test_a_fix_holds_although_another_mistake_of_the_same_value_was_hidden() -> None:
+    text = TWO_LOSSES
+    for rule, edit in (
+        ("double-backward", "Add the losses: `(policy_loss + value_loss).backward()`"),
+        ("carried-graph", "Detach `hidden` after line 13: `hidden = hidden.detach()`"),
+    ):
+        document = Document("train.py", text)
+        [fault] = mended(check(document)).diagnostics
+        [fix] = [fix for fix in fault.fixes if fix.preferred]
+        assert (fault.rule, fix.title) == (rule, edit)
+        text = apply_edits(document, sorted(fix.edits, key=lambda edit: edit.range.start))
+    assert check(Document("train.py", text)).diagnostics == ()

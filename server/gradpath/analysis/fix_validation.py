@@ -193,7 +193,7 @@ class _Workshop:
 
     def _unfinished(self, fix: Fix, state: State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:
         """A fix after which something is left that no fix mends: offered where the program gets further with it."""
-        if all(self._was_masked(each, fix) for each in left):
+        if all(self._was_masked(each, fix) or self._is_beyond(each, diagnostic, fix, state.texts) for each in left):
             return self._judged(fix, state)
         if any(each.rule == diagnostic.rule or _rule(each).idle for each in left):
             return None
@@ -225,6 +225,14 @@ class _Workshop:
         line = back.get(report.range.start.line) if report.path == self._path else None
         endings = (each for ways in self._before.endings.values() for each in ways)
         return report.level is Level.ERROR and line is not None and not any(line in each.reached for each in endings)
+
+    def _is_beyond(self, report: Diagnostic, diagnostic: Diagnostic, made: Fix, texts: Texts) -> bool:
+        """True if another mistake of the same value is also found where the paths go on after the fault."""
+        if report.rule == diagnostic.rule or not report.labels:
+            return False
+        origin = self._trials.place_before(report.labels[0], made.edits, texts)
+        found = ((each.rule, each.labels[0].range) for each in self._beyond(diagnostic) if each.labels)
+        return origin is not None and (report.rule, origin) in found
 
     def _same_story(self, new: Diagnostic, old: Diagnostic, made: Fix, texts: Texts) -> bool:
         """True if a report on the `texts` that a fix `made` tells of the same places as one before it, step by step."""

@@ -208,24 +208,37 @@ def _reaches(trace: Trace, visits: Mapping[ast.stmt, int]) -> bool:
 
 
 def _stands(found: Found, paths: Paths, source: Source) -> bool:
-    """True if a silent fault is found as well when a branch goes the other way, once or each time that it is reached.
+    """True if a silent fault is found as well when a branch goes the other way each time that it is reached.
 
     A path reverses one decision at a time, and a branch in a loop is decided again in each iteration. False if that
-    takes too long.
+    takes too long. As far as little was run, a branch is turned around the first time alone as well.
     """
     visits = _visits(found)
-    for index in _repeated(found.trace.decisions)[:TURNS]:
-        for going in _turns(found.trace, index):
-            if paths.executed + found.trace.steps > REMEMBERED:
-                return False
-            other = paths.trace(turned(found.trace, index), going)
-            if found.rule.denied is not None and found.rule.denied(other, found.report):
-                return False
-            if not other.is_complete or other.failures() or _trains_nothing(other):
-                continue
-            if _reaches(other, visits) and _speaks_against(found, other, source):
-                return False
+    repeated = _repeated(found.trace.decisions)[:TURNS]
+    for index in repeated:
+        if paths.executed + found.trace.steps > REMEMBERED:
+            return False
+        decision = found.trace.decisions[index]
+        if _is_denied_by(found, index, {decision.node: not decision.outcome}, visits, paths, source):
+            return False
+    for index in repeated:
+        if paths.executed + found.trace.steps > EFFORT:
+            break
+        if _is_denied_by(found, index, NOWHERE, visits, paths, source):
+            return False
     return True
+
+
+def _is_denied_by(
+    found: Found, index: int, going: Going, visits: Mapping[ast.stmt, int], paths: Paths, source: Source
+) -> bool:
+    """True if the path on which decision `index` is turned around speaks against a silent fault."""
+    other = paths.trace(turned(found.trace, index), going)
+    if found.rule.denied is not None and found.rule.denied(other, found.report):
+        return True
+    if not other.is_complete or other.failures() or _trains_nothing(other):
+        return False
+    return _reaches(other, visits) and _speaks_against(found, other, source)
 
 
 def _trains_nothing(trace: Trace) -> bool:
@@ -249,12 +262,6 @@ def _repeated(decisions: Sequence[Decision]) -> list[int]:
         if not each.idle and (first.setdefault(each.node, index) != index or each.site.loops):
             again.add(each.node)
     return [index for node, index in first.items() if node in again]
-
-
-def _turns(trace: Trace, index: int) -> tuple[Going, ...]:
-    """The ways to turn a branch around: each time that it is reached, and the first time alone."""
-    decision = trace.decisions[index]
-    return {decision.node: not decision.outcome}, NOWHERE
 
 
 def _finds(found: Found, other: Trace, source: Source) -> bool:

@@ -14,6 +14,7 @@ from tests.names.test_editor import DETACHED, KEPT, LOSS, NET, TRAIN, TRAIN_WITH
 from tests.names.trees import write
 
 SERVER = Path(__file__).parents[2] / "server"
+RIGHT_NET = {"models/net.py": NET.replace(KEPT, DETACHED)}
 
 
 def gradpath(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -51,7 +52,7 @@ def test_torch_in_the_environment_makes_no_difference(project: Path, setting: st
 
 
 def test_the_right_form_is_silent(project: Path) -> None:
-    write(project, {"models/net.py": NET.replace(KEPT, DETACHED)})
+    write(project, RIGHT_NET)
     assert found(project) == []
 
 
@@ -63,20 +64,20 @@ def test_a_fault_in_another_file_is_told_under_its_name(project: Path) -> None:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("paths", [[], ["."], ["train.py", "./losses.py"], ["losses.py", "train.py", "other.py"]])
 def test_a_fault_that_several_checks_find_is_told_once(project: Path, paths: list[str], jobs: str) -> None:
-    write(project, {"train.py": TRAIN_WITH_LOSS, "other.py": TRAIN_WITH_LOSS, "losses.py": LOSS})
+    write(project, {**RIGHT_NET, "train.py": TRAIN_WITH_LOSS, "other.py": TRAIN_WITH_LOSS, "losses.py": LOSS})
     [(path, rule, line)] = found(project, *paths, "--jobs", jobs)
     assert (os.path.normpath(path), rule, line) == ("losses.py", "double-backward", 7)
 
 
 def test_a_fault_in_a_file_that_is_left_out_is_not_told(project: Path) -> None:
     write(project, {"pyproject.toml": '[tool.gradpath]\nexclude = ["losses.py"]\n', "losses.py": LOSS})
-    write(project, {"train.py": TRAIN_WITH_LOSS})
+    write(project, {**RIGHT_NET, "train.py": TRAIN_WITH_LOSS})
     assert found(project) == []
 
 
 def test_a_comment_in_the_other_file_suppresses_it(project: Path) -> None:
     silenced = LOSS.rstrip("\n") + "  # gradpath: ignore[double-backward]\n"
-    write(project, {"train.py": TRAIN_WITH_LOSS, "losses.py": silenced})
+    write(project, {**RIGHT_NET, "train.py": TRAIN_WITH_LOSS, "losses.py": silenced})
     assert found(project) == []
 
 

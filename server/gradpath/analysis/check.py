@@ -29,6 +29,7 @@ from gradpath.rules import NAMES, RULES
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.ignores import MARK
+from gradpath.source.index import methods_called
 from gradpath.source.nodes import nodes, noted
 from gradpath.source.parse import Parsed, unparsed
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
@@ -380,7 +381,7 @@ class _Entered:
         runs = Runs(self.files, self.config, self.cancelled, entry, STEPS, forgives=not self.stack, mended=mended)
         found = inspect(runs, self.source, paths, effort, thorough=self.depth.thorough)
         # What a function calls that was not run to its end may not have been seen to its end either.
-        seen = set() if entry is not None and found.traces[0].truncated else runs.ran
+        seen = set() if entry is not None and found.traces[0].truncated else _trained(runs.ran, found.traces)
         self.called.update(seen)
         steps = sum(trace.steps for trace in found.traces)
         told = found.traces if self.depth.thorough else found.traces[:1]
@@ -412,6 +413,30 @@ class _Entered:
         for each in self.records:
             endings[_unused(each.name, endings)] = each.endings
         return endings
+
+
+def _trained(functions: Iterable[ast.AST], traces: Sequence[Trace]) -> set[ast.AST]:
+    """The functions that were seen, without those that train and of which no path came to a backward.
+
+    They may wait until a buffer has filled.
+    """
+    return {
+        each
+        for each in functions
+        if not (waiting := _backwards(each))
+        or any(statement in trace.visits for trace in traces for statement in waiting)
+    }
+
+
+@noted
+def _backwards(function: ast.AST) -> tuple[ast.stmt, ...]:
+    """The simple statements of a function that call a `backward`."""
+    return tuple(
+        each
+        for each in nodes(function)
+        if isinstance(each, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return))
+        and any(method == "backward" for _, method, _ in methods_called(each))
+    )
 
 
 def _statements(tree: ast.Module) -> set[ast.AST]:

@@ -39,7 +39,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if _is_set(trace, event):
             continue
         shown = _shown_by(trace, event)
-        if shown is not None or not (trains or _may_be_set(trace, source, event)):
+        if shown is not None or _is_misspelt(source, event) or not (trains or _may_be_set(trace, source, event)):
             yield _report(trace, source, event, shown)
 
 
@@ -57,6 +57,15 @@ def _report_spared(trace: Trace, source: Source, found: Spared) -> Report:
         ),
         help="set the flag of what the condition leaves out to True",
     )
+
+
+def _is_misspelt(source: Source, event: FlagMissed) -> bool:
+    """True if the flag has a name that nothing in the file reads: it is no use, whatever is trained."""
+    match event.site.node:
+        case ast.Attribute(attr=attribute) if attribute != FLAG:
+            read = contents(source.tree(event.site.path)).attributes
+            return not any(each.attr == attribute and isinstance(each.ctx, ast.Load) for each in read)
+    return False
 
 
 def _is_set(trace: Trace, event: FlagMissed) -> bool:

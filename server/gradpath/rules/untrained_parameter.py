@@ -23,6 +23,7 @@ from gradpath.rules.ownership.left_behind import left_behind, targets
 from gradpath.rules.ownership.left_out import left_out, ungrouped, unheld
 from gradpath.rules.ownership.loose_tensors import loose
 from gradpath.rules.ownership.parts import attached, in_plain_containers, place_of, remade, unregistered
+from gradpath.rules.ownership.replaced_leaves import replaced_leaves
 from gradpath.rules.ownership.thawed import thawed
 from gradpath.rules.ownership.used_up import is_used_up, used_up
 from gradpath.support.fast_dataclasses import dataclass
@@ -69,7 +70,8 @@ def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
         for lacking in rebound(trace, source, held) if _are_made_here(trace) else ():
             yield from _used_with(trace, lacking)  # What was made later is in none of them.
         return
-    for lacking in (*attached(trace, held), *in_plain_containers(trace, held), *thawed(trace, held)):
+    early = (attached, in_plain_containers, thawed, replaced_leaves)
+    for lacking in (each for find_early in early for each in find_early(trace, held)):
         yield from _used_with(trace, lacking)
     known = held | {id(tensor) for event in _parts(trace) for tensor in event.tensors}
     for find_lacking in _FINDERS:

@@ -9,13 +9,14 @@ const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
 const see = (selector, options = {}) => page.waitForSelector(selector, { timeout: 90_000, ...options });
 
 // What a busy page loses of a hover, somebody who hovers again gets.
-async function hint(selector) {
+async function hint(selector, part) {
   const end = Date.now() + 90_000;
   for (;;) {
     await page.mouse.move(0, 0);
     await page.hover(selector);
     try {
-      return await see(".cm-tooltip", { timeout: 5_000 }).then((shown) => shown.textContent());
+      // The help comes after the mark, when the repairs have been tried: a tooltip of before does not have it.
+      return await see(`.cm-tooltip:has-text("${part}")`, { timeout: 5_000 }).then((shown) => shown.textContent());
     } catch (error) {
       if (Date.now() > end) throw error;
     }
@@ -27,7 +28,7 @@ try {
   await see('.jp-Notebook .cm-content:has-text("backward")');
   await see(".jp-Notebook .cm-lintRange-error");
   const marked = await page.textContent(".jp-Notebook .cm-lintRange-error");
-  const tip = await hint(".jp-Notebook .cm-lintRange-error");
+  const tip = await hint(".jp-Notebook .cm-lintRange-error", "help");
   await page.screenshot({ path: join(shots, "jupyter.png") });
   await page.locator('.jp-Notebook .cm-content:has-text("backward") .cm-line').filter({ hasText: "state = cell" }).click();
   await page.keyboard.press("Home");

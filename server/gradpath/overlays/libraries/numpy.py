@@ -27,14 +27,14 @@ reshape round sign sin sort sqrt square subtract tanh tile transpose unique vdot
 """Other functions that make an array of their first argument; their result is plain data."""
 
 
-def _refuse(machine: Machine, values: Sequence[Value]) -> None:
+def _refuse(machine: Machine, values: Sequence[Value], depth: int = 3) -> None:
     """Raise where NumPy is to make an array of a tensor that requires grad.
 
     What a method that is not seen gives is taken for an array here: `net.act(state)` is no call of the network itself.
     """
     for value in values:
-        if isinstance(value, List) or (isinstance(value, tuple) and value):
-            _refuse(machine, value.items if isinstance(value, List) else value)
+        if depth and (isinstance(value, List) or (isinstance(value, tuple) and value)):
+            _refuse(machine, value.items if isinstance(value, List) else value, depth - 1)
         elif not _is_of_method(value):
             for tensor in tensors_in(machine, value):
                 refuse_numpy(machine, tensor)

@@ -120,6 +120,8 @@ def _is_of_class(machine: Machine, receiver: Unknown) -> bool:
     """True if an unknown is an object with a `backward` of its own, or may be: a class of the program has one."""
     if receiver.is_object and receiver.kind not in OF_TENSORS:
         return True
+    if isinstance(receiver.tensor, TensorValue):  # What was computed with is a tensor.
+        return False
     classes = (value for value in machine.globals.variables.values() if isinstance(value, Class))
     return any(isinstance(value.members.get("backward"), Function) for value in classes)
 

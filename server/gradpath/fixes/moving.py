@@ -58,7 +58,7 @@ def placed(
 ) -> tuple[Edit, ...] | None:
     """Move statements of one block before or `after` another one, where names keep their meaning.
 
-    Those that go to a later place go `into` the block of that, if they shall, however deep, or are run `again` there.
+    Those that are to go `into` a later statement start its block, however deep; those that run `again` stay as well.
     Blocks that `headers` begin come around them. The tests of `if`s that they stand in, and `to` does not, come along;
     so does a block that holds nothing else.
     """

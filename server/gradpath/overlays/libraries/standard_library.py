@@ -31,6 +31,7 @@ from gradpath.interpreter.values import (
     identity,
 )
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.presumed import frozen
 from gradpath.overlays.presumed.presumed_tensors import presume_tensor
 from gradpath.overlays.torch import module_hooks
 from gradpath.overlays.torch.nn import ModuleInstance
@@ -81,6 +82,7 @@ def _copied_unknown(machine: Machine, value: Unknown) -> Value:
         made.kind = Kind.ANYTHING if value.kind in (Kind.LIVE, Kind.PART) else value.kind
         made.provenance = value.provenance
         module_hooks.copy(machine, value, made)
+        frozen.copied(machine, value, made)
     return made
 
 

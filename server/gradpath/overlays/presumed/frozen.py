@@ -31,6 +31,8 @@ from gradpath.support.words import words
 _FROZEN = "frozen model"
 _WHOLLY = "wholly frozen model"
 _ANY = "something was thawed that may be a parameter of any model"
+_THAWED = "thawed model"
+_COME_FROZEN = "a model was thawed that nothing here had frozen"
 
 _HARMLESS = words(
     """apply children cuda eval float modules named_children named_modules named_parameters parameters requires_grad_
@@ -58,7 +60,10 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
     else:
         models = []
     if value is not False and not models and target.kind is not Kind.PLAIN:
-        machine.remembered[_ANY] = True
+        machine.remembered[_ANY] = machine.remembered[_THAWED, target.number] = True
+    turned_off = value is False and not models and (_THAWED, target.number) in machine.remembered
+    if turned_off or (value is True and not all(is_frozen(machine, model) for model in models)):
+        machine.remembered[_COME_FROZEN] = True
     for model in models:
         _switch(machine, model, value)
         if isinstance(value, bool):
@@ -158,6 +163,7 @@ def _switch(machine: Machine, model: Unknown, value: Value) -> None:
         machine.remembered[_FROZEN, model.number] = True
     else:
         thaw(machine, model)
+        machine.remembered[_THAWED, model.number] = True
 
 
 def part_set(machine: Machine, model: Unknown, value: Value) -> None:
@@ -241,3 +247,15 @@ def frozen_whole(machine: Machine, model: Value) -> list[Tensor]:
 def is_frozen(machine: Machine, model: Unknown) -> bool:
     """True if a model, or one that it is a part of, is frozen."""
     return any((_FROZEN, number) in machine.remembered for number in model_parts.line(model))
+
+
+def may_come_frozen(machine: Machine, model: Unknown) -> bool:
+    """True if others are thawed where they are trained, which would do nothing had they not been frozen elsewhere."""
+    thawed = any((_THAWED, number) in machine.remembered for number in model_parts.line(model))
+    return _COME_FROZEN in machine.remembered and not thawed
+
+
+def copied(machine: Machine, model: Unknown, copy: Unknown) -> None:
+    """The copy of a frozen model is frozen."""
+    if is_frozen(machine, model):
+        machine.remembered[_FROZEN, copy.number] = True

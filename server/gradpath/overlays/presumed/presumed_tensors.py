@@ -104,7 +104,8 @@ def drawn_again(machine: Machine, parameter: Unknown) -> Unknown:
 
 def _freeze_with_model(machine: Machine, parameter: Unknown, tensor: Tensor) -> None:
     """Let a parameter be frozen if its model is, of which some others may be left as they were."""
-    if any(frozen.is_frozen(machine, model) for model in model_parts.models_of_parameter(parameter)):
+    models = model_parts.models_of_parameter(parameter)
+    if any(frozen.is_frozen(machine, each) or frozen.may_come_frozen(machine, each) for each in models):
         tensor.flag, tensor.provenance = False, OPEN
     elif tensor.is_open:
         tensor.flag, tensor.provenance = True, parameter.provenance

@@ -223,6 +223,7 @@ class Tensor:
     `left` is the presumption under which a leaf that was passed to unseen code is still one. `layout` is that in
     memory. `aliasing_unsure` marks a tensor whose storage the source does not settle.
     `versioned` says of an inference tensor that it may be written outside of the mode: an alias that was made there.
+    `lone` says that the program made it a batch of one.
     `several` is the provenance of its having more than one element, where its shape does not tell; None where nothing
     does. What is presumed of a batch is that its first dimension has more than one entry.
     `origin` is where it was made, `label` the name that the user gave it last, `copied` the leaf that it is a copy of,
@@ -248,6 +249,7 @@ class Tensor:
         "layout",
         "left",
         "left_since",
+        "lone",
         "maker",
         "member_of",
         "node",
@@ -290,6 +292,7 @@ class Tensor:
         self.retains_grad = False
         self.shape = shape
         self.several: Provenance | None = None
+        self.lone = False
         self.dtype = dtype
         self.device: str | None = None
         self.origin = origin

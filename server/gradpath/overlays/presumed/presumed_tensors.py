@@ -32,7 +32,7 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
             made.tensor.maker += tuple(hearsay(machine, unknown))
     finally:
         unknown.tensor = made
-    made.tensor.label = unknown.label
+    made.tensor.label, made.tensor.lone = unknown.label, _is_lone(unknown)
     if isinstance(unknown.origin, Undefined):
         made.tensor.label = unknown.label or unknown.origin.name
     if unknown.kind is not Kind.CUT:
@@ -134,6 +134,15 @@ def _of_batch(machine: Machine, unknown: Unknown) -> Provenance | None:
                 unknown, parts = whole, 0
             case _:
                 return None
+
+
+def _is_lone(unknown: Unknown) -> bool:
+    """True if data that is not seen was made a batch of one: `image.unsqueeze(0).to(device)`."""
+    while isinstance(unknown.origin, Call) and isinstance(unknown.origin.of, Unknown):
+        if unknown.origin.name == "unsqueeze":
+            return unknown.origin.arguments == (0,)
+        unknown = unknown.origin.of
+    return False
 
 
 def _keeps_size(method: str) -> bool:

@@ -84,6 +84,7 @@ def _view(machine: Machine, value: TensorValue, key: Value) -> TensorValue:
         view.layout = indices.layout_of_index(value.tensor.shape, value.tensor.layout, parts, view.shape)
     else:
         view.layout = Order.UNKNOWN
+    view.lone = (key[0] if isinstance(key, tuple) and key else key) is None
     return wrap(view)
 
 

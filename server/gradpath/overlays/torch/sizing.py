@@ -121,6 +121,7 @@ def settle(
         elif word is not None:
             result.shape = size(word, call)
             result.several = _several(word, call, inputs, presumed, result.shape)
+            result.lone = word == "unsqueeze" and call.value("dim") == 0
         kind, _, parameter = output.alias[0].partition(":")
         source = inputs[parameter][0] if parameter and inputs.get(parameter) else None
         if source is None or (source.storage is not result.storage and kind != "storage"):
@@ -143,7 +144,9 @@ def _several(
     if shape is None and word in _WIDENING and any(each.one_element is False for each in operands):
         return OBSERVED
     if is_unreduced(word, call):
-        return OBSERVED if any(each.several is OBSERVED for each in inputs.get("target", ())) else presumed()
+        if any(each.several is OBSERVED for each in inputs.get("target", ())):
+            return OBSERVED
+        return None if any(each.lone for operand in operands for each in operand.lineage()) else presumed()
     batches = operands[:1] if word in OF_FIRST else operands
     several = next((each.several for each in batches if isinstance(each.several, Presumption)), None)
     return several if several is not None and keeps_samples(word, call) else None

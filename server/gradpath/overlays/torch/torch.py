@@ -286,6 +286,7 @@ def tensor(machine: Machine, arguments: Arguments) -> Value:
     sources = tensors_in(machine, data)
     if isinstance(made, TensorValue):
         note_cut(machine, made.tensor, sources, data, "torch.tensor")
+        made.tensor.lone = _is_of_one(data)
         if isinstance(data, Unknown) and plain_data.is_of_library(data):
             made.tensor.operation = "numpy"
         if not made.tensor.flag:
@@ -312,7 +313,12 @@ def _from_numpy(machine: Machine, arguments: Arguments) -> Value:
             note_cut(machine, made, sources, data, "numpy")
         if is_array(data) and data.sources and isinstance(data.sources[0], TensorValue) and len(sources) == 1:
             made.shape, made.dtype = sources[0].shape, sources[0].dtype
+        made.lone = is_array(data) and bool(data.sources) and _is_of_one(data.sources[0])
     return wrap(made)
+
+
+def _is_of_one(data: Value) -> bool:
+    return isinstance(data, List) and not data.open and len(data.items) == 1
 
 
 def _device(machine: Machine, arguments: Arguments) -> Value:

@@ -87,8 +87,9 @@ def is_instance(machine: Machine, value: Value, kind: Value) -> bool | None:
             return None
         answers = [is_instance(machine, value, each) for each in kind]
         return True if True in answers else (None if None in answers else False)
-    if isinstance(value, Unknown) and value.kind is Kind.LIVE and isinstance(kind, TypeClass):
-        return False if kind.name in _NUMBERS_AND_TEXTS else None  # It is used as a tensor.
+    if isinstance(value, Unknown) and value.kind in (Kind.LIVE, Kind.PARAMETER) and isinstance(kind, TypeClass):
+        # It is used as a tensor, but the result of a model may be several.
+        return False if value.kind is Kind.PARAMETER or kind.name in _NUMBERS_AND_TEXTS else None
     if isinstance(value, Unknown) or not isinstance(kind, Class):
         return machine.library.is_instance(value, kind)
     if isinstance(kind, TypeClass):

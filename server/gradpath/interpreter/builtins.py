@@ -184,9 +184,7 @@ def _extreme(name: str) -> Callable[[Machine, Arguments], Value]:
             best = values[0]
             for other in values[1:]:
                 live = machine.library.is_live(other)
-                if live is not machine.library.is_live(best):  # A hinge: a program is written for where it is open.
-                    best = other if live else best
-                    continue
+                hinge = live is not machine.library.is_live(best)  # A program is written for where it is open.
                 better: Value = NotImplemented
                 if isinstance(other, Object):
                     better = other.compare(machine, how, best, False)
@@ -194,7 +192,7 @@ def _extreme(name: str) -> Callable[[Machine, Arguments], Value]:
                     better = best.compare(machine, "lt" if how == "gt" else "gt", other, True)
                 if better is NotImplemented:
                     return machine.unknown(name, None, tuple(values))
-                best = other if machine.decide(better, machine.node) else best
+                best = other if machine.decide(better, machine.node, likely=live or not hinge, idle=hinge) else best
             return best
         return machine.unknown(name, (name, *map(identity, values)), tuple(values))
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gradpath.interpreter.values import Class, Value
+from gradpath.interpreter.values import Class, Object, Value
+from gradpath.source.index import inside
 
 if TYPE_CHECKING:
     from gradpath.interpreter.endings import Raised
@@ -114,10 +115,15 @@ def may_leave_gradients_off(machine: Machine) -> bool:
     return False
 
 
-def survive(machine: Machine, raised: Raised) -> Value:
-    """Return the unknown with which the path goes on after an exception; raise the exception again if it is certain."""
+def survive(machine: Machine, raised: Raised, node: ast.expr | None = None) -> Value:
+    """Return the unknown with which the path goes on after an exception; raise the exception again if it is certain.
+
+    What stands in place of an expression may be computed from every local variable that the expression names.
+    """
     if raised.certain:
         raise raised
     machine.strayed += _is_elsewhere(machine)
     machine.trace.survived.add(machine.node)
-    return machine.unknown(CAUSE)
+    local = machine.frame.scope.variables
+    named = () if node is None else [local[each.id] for each in inside(node, ast.Name) if each.id in local]
+    return machine.unknown(CAUSE, None, tuple(each for each in named if isinstance(each, Object)))

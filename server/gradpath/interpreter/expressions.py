@@ -31,7 +31,7 @@ def evaluate(machine: Machine, node: ast.expr) -> Value:
     try:
         return handler(machine, node)
     except Raised as raised:
-        return survive(machine, raised)
+        return survive(machine, raised, node)
 
 
 def settled(machine: Machine, node: ast.expr) -> Value:

@@ -16,7 +16,7 @@ from gradpath.interpreter.paths import NOWHERE, REMEMBERED, Going, Paths, turned
 from gradpath.interpreter.trace import BackwardRan, Decision, Failed, OfClass, Site, Trace
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.asked import tells_of_graph
-from gradpath.source.index import holds
+from gradpath.source.index import holds, stored_names
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 TURNS = 10
@@ -219,7 +219,9 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
         if paths.executed + found.trace.steps > REMEMBERED:
             return False
         decision = found.trace.decisions[index]
-        if _is_denied_by(found, index, {decision.node: not decision.outcome}, visits, paths, source):
+        if not _picks_one(found.trace, decision) and _is_denied_by(
+            found, index, {decision.node: not decision.outcome}, visits, paths, source
+        ):
             return False
     for index in repeated:
         if paths.executed + found.trace.steps > EFFORT:
@@ -227,6 +229,20 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
         if _is_denied_by(found, index, NOWHERE, visits, paths, source):
             return False
     return True
+
+
+def _picks_one(trace: Trace, decision: Decision) -> bool:
+    """True if a loop was asked whether it has come to a certain thing, and it had: `j == i`, where `j` is its own.
+
+    It comes to that in one of its iterations, or nobody would ask.
+    """
+    loop = trace.loops.get(decision.site.loops[-1][0]) if decision.site.loops else None
+    match decision.node:
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
+            own = stored_names(loop.target) if isinstance(loop, ast.For) else set[str]()
+            met = decision.outcome is isinstance(operator, ast.Eq)
+            return met and any(isinstance(each, ast.Name) and each.id in own for each in (left, right))
+    return False
 
 
 def _is_denied_by(

@@ -17,8 +17,10 @@ from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.ownership import Wrapped
 from gradpath.interpreter.trace import BackwardRan, Event
-from gradpath.interpreter.values import Arguments, Class, NativeFunction, Value
+from gradpath.interpreter.values import Arguments, Class, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.presumed import conditions, weights
+from gradpath.overlays.presumed.absences import is_hidden
 from gradpath.overlays.torch.nn import MODULE, ModuleInstance
 from gradpath.overlays.torch.parallel import Wrapper, call_wrapped
 
@@ -32,16 +34,18 @@ _POSITIONAL = 4
 class DistributedInstance(ModuleInstance):
     """A wrapped module: which parameters it waits for, and which of them have a gradient since its last forward.
 
-    It waits for none where not all is known of it. `synchronises` is false under `no_sync()`.
+    It waits for none where not all is known of it. `synchronises` is false under `no_sync()`. `shown_by` is the unseen
+    part of the module whose weights alone are known to have got a gradient.
     """
 
-    __slots__ = ("awaited", "last", "ready", "synchronises", "watches")
+    __slots__ = ("awaited", "last", "ready", "shown_by", "synchronises", "watches")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
         self.awaited: tuple[Tensor, ...] = ()
         self.ready: set[int] = set()
         self.last: BackwardCall | None = None
+        self.shown_by: Unknown | None = None
         self.synchronises = True
         self.watches = False
 
@@ -57,16 +61,19 @@ class DistributedInstance(ModuleInstance):
         """Wait for nothing any more."""
         self.awaited = ()
 
-    def note(self, event: Event) -> None:
+    def note(self, machine: Machine, event: Event) -> None:
         """See which parameters a backward gives a gradient to."""
         if not isinstance(event, BackwardRan) or not event.call.accumulates or not self.awaited or not self.watches:
             return
-        if not _is_seen(event.executed):
+        module = self.attributes["module"]
+        parts = module.unknown_parts() if isinstance(module, ModuleInstance) else []
+        if not _is_seen(event.executed, through_presumed=bool(parts)):
             self.give_up()
             return
         leaves = {id(edge.accumulates) for node in event.executed for edge in node.edges if edge.accumulates}
         found = [tensor for tensor in self.awaited if id(tensor) in leaves]
-        if found:
+        self.shown_by = next((each for each in parts if leaves & set(map(id, weights.of(machine, each)))), None)
+        if found or self.shown_by is not None:
             self.ready.update(map(id, found))
             self.last = event.call
 
@@ -74,16 +81,24 @@ class DistributedInstance(ModuleInstance):
         """A forward begins: what the backward before it has left open is an error now."""
         self.watches = self.synchronises and machine.autograd.grad_enabled
         missing = [tensor for tensor in self.awaited if id(tensor) not in self.ready]
-        if self.watches and missing and self.ready:
-            raise AutogradError(FaultKind.REDUCTION, tensor=missing[0], earlier=self.last, inputs=missing)
+        if self.shown_by is not None:  # What it was handed may take part in what it gives.
+            missing = [tensor for tensor in missing if is_hidden(machine, tensor)]
+        if self.watches and missing and (self.ready or self.shown_by is not None):
+            error = AutogradError(FaultKind.REDUCTION, tensor=missing[0], earlier=self.last, inputs=missing)
+            if self.shown_by is not None:
+                error.presumed = (conditions.RESULT.of(conditions.name_of(self.shown_by)),)
+            raise error
         if self.watches:
             self.ready.clear()
+            self.shown_by = None
 
 
-def _is_seen(executed: Sequence[Node]) -> bool:
+def _is_seen(executed: Sequence[Node], *, through_presumed: bool) -> bool:
     """True if a backward went through nothing that may have reached more than is seen."""
     return not any(
-        node.is_open or node.name == PRESUMED or any(saved.role == CHECKPOINT for saved in node.saved)
+        node.is_open
+        or (node.name == PRESUMED and not through_presumed)
+        or any(saved.role == CHECKPOINT for saved in node.saved)
         for node in executed
     )
 
@@ -131,10 +146,10 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
     wrapper.attributes["module"] = module
     options = [arguments.keywords.get(name, False) for name in _TRACKING]
     plain = not arguments.open and len(arguments.positional) <= _POSITIONAL and not any(options)
-    if plain and isinstance(module, ModuleInstance) and not module.has_unknown_parts:
+    if plain and isinstance(module, ModuleInstance) and not module.has_unknown_bases:
         named = [(name, value.tensor) for name, value in module.parameters() if value.tensor.flag]
         wrapper.awaited = tuple(tensor for _, tensor in named)
-        machine.listeners.append(wrapper.note)
+        machine.listeners.append(lambda event: wrapper.note(machine, event))
         machine.emit(Wrapped(wrapper.awaited, tuple(name for name, _ in named), machine.site()))
     return None
 

@@ -132,8 +132,11 @@ def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
 
 
 def may_be_meant(cause: cuts.Cause) -> bool:
-    """True if programs cut like that to keep a part as it is: by a block without gradients, or by `detach()`."""
-    return cause.how in _OFF or short_operation(cause.how) in ("detach", "data")
+    """True if programs cut like that to keep a part as it is: by a block without gradients, or by `detach()`.
+
+    A reentrant checkpoint is there to save memory.
+    """
+    return (cause.how in _OFF and not cuts.is_checkpoint(cause)) or short_operation(cause.how) in ("detach", "data")
 
 
 def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:

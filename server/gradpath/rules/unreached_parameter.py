@@ -124,7 +124,7 @@ def _way_out(what: str, places: Sequence[Place]) -> str:
 
 def _named(groups: Sequence[Group]) -> tuple[str, str]:
     """The parameters in words, and the verb."""
-    names = [f"`{each.name}`" for each in groups if each.name]
+    names = list(dict.fromkeys(f"`{each.name}`" for each in groups if each.name))
     match names:
         case []:
             return "what the optimizer holds", "gets"

@@ -168,7 +168,7 @@ def _weighed(built: Mapping[Node, Built], ran: BackwardRan) -> Iterator[tuple[Te
 
 
 def _teachers(built: Mapping[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
-    """A distribution that another is drawn to, of a network that labels teach, and that is drawn to nothing itself."""
+    """A distribution that another is drawn to, and that is drawn to nothing itself: labels teach one of the two."""
     pairs = list(_drawn_to(built, ran))
     if not pairs:
         return
@@ -181,9 +181,12 @@ def _teachers(built: Mapping[Node, Built], ran: BackwardRan, runs: list[Backward
             for _, one, other, _ in _drawn_to(built, each)
         )
         own, others = _known(teacher), _known(student)
-        if not mutual and leads & taught and own - others and others - own and not follows & leads:
+        if not mutual and (leads | follows) & taught and own - others and others - own and not follows & leads:
             because = Step(site, "draws the student to the teacher, and the teacher to the student")
-            yield Live(teacher, site, index, "a teacher is a constant for its student", because, ran)
+            given = next(
+                (one for node in leads for one in node.outputs if lifted(site, node.site) is not site), teacher
+            )
+            yield Live(given, site, index, "a teacher is a constant for its student", because, ran)
 
 
 def _drawn_to(built: Mapping[Node, Built], ran: BackwardRan) -> Iterator[tuple[Site, Tensor, Tensor, int]]:

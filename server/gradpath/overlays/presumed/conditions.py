@@ -59,6 +59,7 @@ LOADER = Condition(LOADED, "{name} gives data without a graph", "{name} gives da
 SAMPLES = Condition("samples", "{name} is given more than one sample", "{name} gets several samples", 2)
 BATCH = Condition("batch", "{name} gives more than one sample at a time", "{name} gives batches", 2)
 SIZE = Condition("size", "{name} is more than 1", "{name} is more than 1", 2)
+HERE = Condition("here", "{name} is where the tensor is already", "{name} is where it is", 2)
 LEFT = Condition("left", "{name} leaves its arguments unchanged", "{name} changes nothing", 2)
 CLOSURE = Condition("closure", "{name} calls its closure more than once", "{name} calls it again", 5)
 INPUT = Condition("input", "{name} keeps the graph of what it is given", "{name} keeps that graph", 3)

@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import op_of
-from gradpath.autograd.provenance import OBSERVED, OPEN
+from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Unknown, Value
+from gradpath.overlays.presumed import conditions
 from gradpath.overlays.torch.operations import run_operation
 from gradpath.overlays.torch.tensor_value import Device, DType, TensorValue, wrap
 from gradpath.support.lazy_regex import regex
@@ -43,11 +44,12 @@ def converted(
     *,
     any_dtype: bool = False,
     elsewhere: bool = False,
+    here: Presumption | None = None,
 ) -> Value:
     """`.to()` and its kin: the tensor itself where nothing changes, else a copy on the graph.
 
     `moved` says that it is moved to a device that may or may not be another one, unless it certainly is (`elsewhere`);
-    `any_dtype` that it may get another dtype, which is unknown.
+    that it probably is not is presumed (`here`). `any_dtype` says that it may get another dtype, which is unknown.
     """
     tensor = value.tensor
     if dtype is not None and not dtype.startswith(("float", "bfloat", "complex")):
@@ -71,6 +73,8 @@ def converted(
         made.tensor.dtype = None if any_dtype else dtype or tensor.dtype
         made.tensor.device = None if moved else tensor.device
         made.tensor.aliasing_unsure = bool(same is None or (same and moved))
+        if same and here is not None and tensor.inference and not made.tensor.inference:
+            made.tensor.inference, made.tensor.provenance = True, here
         if made.tensor.node is not None and same is not False:
             if tensor.node is not None:
                 made.tensor.provenance = tensor.provenance
@@ -101,6 +105,7 @@ def _to(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
     dtype: str | None = None
     moved = any_dtype = elsewhere = False
     here = value.tensor.device
+    stays: Presumption | None = None
     for each in (*arguments.positional, *(arguments.keywords.get(k, UNDEFINED) for k in ("dtype", "device", "other"))):
         match each:
             case DType():
@@ -117,11 +122,12 @@ def _to(machine: Machine, value: TensorValue, arguments: Arguments) -> Value:
                 elsewhere = None not in (each.kind, here) and each.kind != here
             case Unknown():
                 moved = True
+                stays = conditions.HERE.of(conditions.name_of(each)) if each.hint == (here or "cpu") else None
                 any_dtype = value.tensor.dtype == "bool" and not _DEVICE.search(each.name or each.label)
     if arguments.keywords.get("copy") is True:
         op = op_of("torch.clone")
         return run_operation(machine, "torch.Tensor.to", op, {"input": value})
-    return converted(machine, value, "to", dtype, moved, any_dtype=any_dtype, elsewhere=elsewhere)
+    return converted(machine, value, "to", dtype, moved, any_dtype=any_dtype, elsewhere=elsewhere, here=stays)
 
 
 def _kind(name: str) -> Method:

@@ -81,8 +81,10 @@ class Dict(Container):
             and all(isinstance(k, CONSTANTS) for k, _ in self.entries.values())
         ):
             raise machine.error("KeyError", key if isinstance(key, str) else shown(key), self)
-        if not self.open and (len(self.entries) == 1 or self._is_all_without_graph(machine) or self.is_live(machine)):
+        if not self.open and (len(self.entries) == 1 or self._is_all_without_graph(machine)):
             return self.parts()[-1]  # Any other key would raise.
+        if self.is_live(machine) and not (self.open and isinstance(key, CONSTANTS)):
+            return self.parts()[-1]
         chosen = machine.library.chosen(machine, self.parts(), key)
         if chosen is not UNDEFINED:
             return chosen
@@ -160,6 +162,8 @@ def _get(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     if found is not UNDEFINED:
         return found
     default = arguments.get(1, "default", None)
+    if not target.entries and not target.open:
+        return default
     if not target.open and isinstance(default, Object) and target.is_live(machine):
         return target.parts()[-1] if machine.decide(target.contains(machine, key), machine.node) else default
     if target.open or not (isinstance(key, CONSTANTS) or _is_told_apart(target, key)):

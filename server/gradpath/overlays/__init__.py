@@ -38,6 +38,7 @@ from gradpath.overlays.presumed import (
     conventions,
     criteria,
     frozen,
+    model_parts,
     modules_alone,
     plain_data,
     roles,
@@ -175,6 +176,9 @@ class Overlays:
 
     def chosen(self, machine: Machine, items: Sequence[Value], index: Value) -> Value:
         """The item at an unknown index; `UNDEFINED` where nothing determines it."""
+        table = model_parts.table_of_parts(items)
+        if table is not None:
+            return unknowns.unknown_item(machine, table, index)
         drawn: Value = UNDEFINED
         match index:
             case Unknown() if not index.is_data:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.origins import Attribute, Call, Item
@@ -42,6 +42,17 @@ CHILDREN = frozenset({"children", "named_children", "modules", "named_modules"})
 
 _FINDING = CHILDREN | {"items", "values"}
 """Methods by which a program goes through the parts of a model, and through dicts of them."""
+
+
+def table_of_parts(items: Sequence[Value]) -> Unknown | None:
+    """What an unseen model was asked for of which all items are parts: `dict(model.named_modules())`."""
+    pairs = [each.origin.of for each in items if isinstance(each, Unknown) and isinstance(each.origin, Item)]
+    wholes = {each.origin.of for each in pairs if isinstance(each, Unknown) and isinstance(each.origin, Item)}
+    whole = wholes.pop() if len(wholes) == 1 and len(pairs) == len(items) else None
+    match whole.origin if isinstance(whole, Unknown) else None:
+        case Call(of=Unknown(name=name)) if name in CHILDREN and isinstance(whole, Unknown):
+            return whole
+    return None
 
 
 def models_of_parameter(parameter: Value) -> list[Unknown]:

@@ -125,15 +125,20 @@ def fill_any(machine: Machine, part: Unknown, values: Sequence[Value]) -> None:
 
     `getattr(self, name).append(x)`, `self.lists[key].append(x)`.
     """
-    for source in part.origin.sources if isinstance(part.origin, Computed) else ():
-        parts = source.attributes.values() if isinstance(source, Instance) else parts_of(source)
-        for each in parts:
-            if isinstance(each, List):
-                each.items += values
-                each.open = True
-                each.trim(machine)
-            elif isinstance(each, Container):
-                each.open = True
+    sources = part.origin.sources if isinstance(part.origin, Computed) else ()
+    if len(sources) > 1:  # It is one of several.
+        found = [each for each in sources if isinstance(each, Container)]
+    else:
+        inside = (each.attributes.values() if isinstance(each, Instance) else parts_of(each) for each in sources)
+        found = [each for parts in inside for each in parts if isinstance(each, Container)]
+    lists = [each for each in found if isinstance(each, List)]
+    for value in values if lists else ():
+        machine.note_stored(lists[0], None, value)  # That stands for all of them.
+    for each in found:
+        each.open = True
+        if isinstance(each, List):
+            each.items += values
+            each.trim(machine)
 
 
 def _holders(part: Unknown) -> Iterator[Unknown]:

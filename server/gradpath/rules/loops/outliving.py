@@ -10,8 +10,8 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.graphs import leads_to, reach
 from gradpath.findings.report import Source
 from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stored, Trace, iterations_between, parts_of, tensor_of
-from gradpath.source.index import inside, variables
-from gradpath.source.nodes import statements
+from gradpath.source.index import head_of, inside, variables
+from gradpath.source.nodes import noted, statements
 from gradpath.support.fast_dataclasses import dataclass
 
 E = TypeVar("E", Stored, Bound)
@@ -52,7 +52,9 @@ def _stored(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growi
         trained = _trained(trace, kept[0], kept[-1]) if kept else None
         if trained is None:
             continue
-        first, later = list(_tensors_in(kept[0].value)), list(_tensors_in(kept[-1].value))
+        loop = iterations_between(kept[0].site.loops, kept[-1].site.loops)
+        again = [event for event in kept if iterations_between(kept[0].site.loops, event.site.loops) == loop]
+        first, later = list(_tensors_in(kept[0].value)), [each for one in again for each in _tensors_in(one.value)]
         everything = [tensor for event in kept for tensor in _tensors_in(event.value)]
         for tensor in first:
             alike = [each for each in everything if _made_at(each) is _made_at(tensor)]
@@ -68,9 +70,11 @@ def _stored(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growi
 def _carried(trace: Trace, executed: Set[Node]) -> Iterator[Growing]:
     """A state that each iteration computes from that of the last one: its graph goes back to the first."""
     reported: list[Node] = []
-    for events in _by_place(trace, Bound):
-        first, last = events[0], events[-1]
-        states = [event.tensor for event in events]
+    groups: list[Sequence[Stored | Bound]] = [*_by_place(trace, Bound), *_by_key(trace)]
+    for events in groups:
+        last = events[-1]
+        alike = [each for each in events if each is last or _are_made_alike(each, last)]
+        first, states = alike[0], [event.tensor for event in alike]
         trained = _trained(trace, first, last)
         if trained is None or last.tensor is None or first.tensor is None:
             continue
@@ -79,11 +83,24 @@ def _carried(trace: Trace, executed: Set[Node]) -> Iterator[Growing]:
         before, after = first.tensor.node, last.tensor.node
         if before is None or after is None or before is after or any(leads_to(after, node) for node in reported):
             continue
-        if _made_at(first.tensor) is not _made_at(last.tensor) or not leads_to(after, before):
+        if not leads_to(after, before):
             continue
         if _is_live(first.tensor, executed):
             reported.append(before)
             yield Growing(last.site, last.tensor, trained)
+
+
+def _are_made_alike(one: Stored | Bound, other: Stored | Bound) -> bool:
+    return one.tensor is not None and other.tensor is not None and _made_at(one.tensor) is _made_at(other.tensor)
+
+
+def _by_key(trace: Trace) -> Iterator[list[Stored]]:
+    """The events of each entry of a dict, in order."""
+    found: dict[tuple[ast.AST, int, object], list[Stored]] = {}
+    for event in trace.of(Stored):
+        if event.key is not None:
+            found.setdefault((event.site.node, id(event.container), event.key), []).append(event)
+    return iter(found.values())
 
 
 def _by_place(trace: Trace, kind: type[E]) -> Iterator[list[E]]:
@@ -134,23 +151,63 @@ def _way_in(trace: Trace, tensor: Tensor) -> Stored | None:
 
 
 def may_be_learned_from(trace: Trace, source: Source, stored: Stored) -> bool:
-    """True if a backward may start from a container in code that is not seen, or that this path has not run."""
+    """True if a backward may start from a container in code that is not seen, or that this path has not run.
+
+    None starts from what is read while gradients are off.
+    """
     names = _names_of(stored.site.node)
     ran = {_place(each) for each in trace.visits}
-    blind = [call for call in trace.blind if isinstance(call, ast.Call)]
+    off = set[tuple[int, int]]().union(*(_without_gradients(source.tree(each)) for each in source.documents))
+    blind = [call for call in trace.blind if isinstance(call, ast.Call) and _place(call) not in off]
     given = [each for call in blind for each in (*call.args, *(keyword.value for keyword in call.keywords))]
     returned = inside(trace.entry, ast.Return) if isinstance(trace.entry, _DEFINITIONS) else ()
     unrun = [
-        each
+        code
         for tree in map(source.tree, source.documents)
         for each in statements(tree.body)
         if not isinstance(each, _DEFINITIONS) and _place(each) not in ran
+        for code in _used(each)
     ]
     reads = [each for code in (*given, *returned, *unrun) for each in variables(code) if isinstance(each.ctx, ast.Load)]
     asked = [call.func.value for call in blind if isinstance(call.func, ast.Attribute)]
-    if any(_name(each) in names[:1] for each in reads):
+    if any(_name(each) in names[:1] and _place(each) not in off for each in reads):
         return True
     return len(names) > 1 and any(_names_of(each)[:1] == names[1:2] for each in asked)
+
+
+def _used(statement: ast.stmt) -> Sequence[ast.AST]:
+    """The parts of a statement of which something is used: not a container that it only fills or empties."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method), args=args, keywords=keywords)):
+            if hasattr(list, method) or method in ("appendleft", "popleft"):
+                return [*args, *(each.value for each in keywords)]
+    return head_of(statement)
+
+
+@noted
+def _without_gradients(tree: ast.Module) -> frozenset[tuple[int, int]]:
+    """The places of what is computed under a `with torch.no_grad():`, or in a function with that decorator."""
+    blocks: list[ast.With | ast.FunctionDef] = [*inside(tree, ast.With), *inside(tree, ast.FunctionDef)]
+    return frozenset(
+        _place(inner)
+        for block in blocks
+        if any(name in ("no_grad", "inference_mode") for head in _heads(block) for name in map(_name, variables(head)))
+        for statement in block.body
+        if not isinstance(statement, ast.Return) or _computes(statement.value)
+        for inner in inside(statement, ast.Name, ast.Attribute, ast.Call)
+    )
+
+
+def _computes(value: ast.expr | None) -> bool:
+    """True if an expression is a number or a new tensor, and not a container or what is in one."""
+    match value:
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return not any(hasattr(each, name) for each in (dict, list))
+    return False
+
+
+def _heads(block: ast.With | ast.FunctionDef) -> list[ast.expr]:
+    return [each.context_expr for each in block.items] if isinstance(block, ast.With) else block.decorator_list
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
@@ -103,18 +103,23 @@ def _handled(method: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
 @noted
 def _computed(made: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     """The attributes that an `__init__` computes with others, and those that it gets from a method: `self.begin()`."""
-    own = _handled(made)[1]
+    own, calls = _handled(made)[1], dict(_calls(made))
     computed, by_methods = set[str](), set[str]()
+    for name, call in calls.items():
+        match call.func:
+            case ast.Attribute(value=ast.Name(id="self"), attr=called):
+                (computed if called in own else by_methods).add(name)
+            case _ if _handled(call)[0] & calls.keys():  # Layers and parameters, and no sizes.
+                computed.add(name)
+    return frozenset(computed), frozenset(by_methods)
+
+
+def _calls(made: ast.AST) -> Iterator[tuple[str, ast.Call]]:
+    """The attributes that an `__init__` sets to what a call gives."""
     for each in nodes(made):
         match each:
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Call() as call):
-                match call:
-                    case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=called)):
-                        (computed if called in own else by_methods).add(name)
-                    case ast.Call(func=ast.Attribute(value=ast.Name(id="torch" | "F"))):
-                        parts = (part for arg in call.args for part in nodes(arg) if isinstance(part, ast.Attribute))
-                        computed.update([name] if any(_is_self(part.value) for part in parts) else [])
-    return frozenset(computed), frozenset(by_methods)
+                yield name, call
 
 
 def _is_self(node: ast.AST) -> bool:

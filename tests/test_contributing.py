@@ -46,6 +46,12 @@ def test_what_a_page_names_is_there(page: str) -> None:
     assert [each for each in sorted(named(path)) if not (ROOT / each).exists()] == []
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_the_tests_that_a_page_names_are_there(page: str) -> None:
+    named = re.findall(r"`((?:\w+/)*test_\w+\.py)`", (ROOT / page).read_text(encoding="utf-8"))
+    assert [each for each in named if not any((ROOT / "tests").rglob(each.rpartition("/")[2]))] == []
+
+
 def test_what_the_guide_names_without_a_path_is_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for table, module in {"CALLS": presumptions, "EFFECTS": effects, "OWNERS": owners, "PROMISES": roles}.items():

@@ -30,7 +30,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 def _report(trace: Trace, source: Source, failure: Failed, node: ast.Attribute, read: ReadOut | None) -> Report:
     at = replace(failure.site, node=call_of(trace, node) or node)
     loss = source.short(failure.site, node.value, 30)
-    fixes = source.proposed(_fixes(trace, source, failure, read))
+    fixes = source.proposed(_fixes(trace, source, read))
     steps: list[Step] = []
     if read is None:
         headline = f"`{loss}` is still the number {failure.subject} here: no loss was added to it"
@@ -78,7 +78,7 @@ def _last_number(trace: Trace, source: Source, failure: Failed, name: str) -> St
     return None
 
 
-def _fixes(trace: Trace, source: Source, failure: Failed, read: ReadOut | None) -> Iterator[Fix]:
+def _fixes(trace: Trace, source: Source, read: ReadOut | None) -> Iterator[Fix]:
     if read is None or not isinstance(read.site.node, ast.Call):
         return
     call = read.site.node

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
+from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.provenance import LOADED, Presumption
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
@@ -34,7 +34,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         root = error.tensor
         if root is None or rebound_upstream(trace, source, root) is not None:
             continue
-        report = _report(trace, source, failure, error, root)
+        report = _report(trace, source, failure, root)
         if cuts.cause_of(trace, root).how == "plain" and not isinstance(trace.entry, ast.Module):
             if not _is_of_what_was_made_here(trace, root):
                 continue  # What a function is given, or finds on self, is presumed: another caller may give a graph.
@@ -140,7 +140,7 @@ def _of_input(trace: Trace, source: Source, failure: Failed, wanted: Tensor, cau
     )
 
 
-def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, root: Tensor) -> Report:
+def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Report:
     cause = cuts.cause_of(trace, root)
     if cause.how != "late" and requirement.is_trained_else(trace, root):
         cause = cuts.frozen_upstream(trace, root) or cause

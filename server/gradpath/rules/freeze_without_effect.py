@@ -39,7 +39,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if _is_set(trace, event):
             continue
         shown = _shown_by(trace, event)
-        if shown is not None or _is_misspelt(source, event) or not (trains or _may_be_set(trace, source, event)):
+        if shown is not None or _is_misspelt(source, event) or not (trains or _may_be_set(source, event)):
             yield _report(trace, source, event, shown)
 
 
@@ -77,7 +77,7 @@ def _is_set(trace: Trace, event: FlagMissed) -> bool:
     )
 
 
-def _may_be_set(trace: Trace, source: Source, event: FlagMissed) -> bool:
+def _may_be_set(source: Source, event: FlagMissed) -> bool:
     """True if other code reads the flag, asks for the parameters of its module, or never needs their gradients."""
     match event.site.node:
         case ast.Attribute(value=owner, attr=attribute) if attribute == FLAG:

@@ -43,7 +43,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     made = first.origin
     steps: list[Step] = []
     if made is not None:
-        steps.append(Step(made, _origin(error, view)))
+        steps.append(Step(made, _origin(error)))
     steps.append(Step(site, "changes the memory of them all" if late else _deed(error)))
     if late:
         steps.append(Step(failure.site, f"reads {name}, which is changed"))
@@ -134,7 +134,7 @@ def _kind(error: AutogradError, view: Tensor) -> str:
     return "a view that a custom Function gave"
 
 
-def _origin(error: AutogradError, view: Tensor) -> str:
+def _origin(error: AutogradError) -> str:
     match error.kind:
         case FaultKind.MULTIPLE_VIEWS:
             return "returns several views of one tensor"

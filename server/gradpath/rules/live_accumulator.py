@@ -67,7 +67,7 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
     steps.append(Step(at, f"keeps it, {turn} after {turn}"))
     if found.trained is not None:
         steps.append(Step(found.trained, "trains, and does not run through what is kept"))
-    value = _value(trace, source, found)
+    value = _value(trace, found)
     fixes = source.proposed(_fixes(trace, source, found, value, statement))
     number = _is_kept_as_number(trace, found)
     way = ".item()" if number else ".detach()"
@@ -93,7 +93,7 @@ def _trained_by(found: Growing) -> tuple[Site, ...]:
     return tuple(dict.fromkeys(each for each in freed))
 
 
-def _value(trace: Trace, source: Source, found: Growing) -> tuple[Site, ast.expr] | None:
+def _value(trace: Trace, found: Growing) -> tuple[Site, ast.expr] | None:
     """The expression that gives the tensor: at the place itself, or the argument that its caller passes."""
     own = _operand(found.site.node, statement_of(trace, found.site.node))
     if own is None:
@@ -225,7 +225,7 @@ def _fixes(
     for way in ways:
         number = way == ".item()"
         sure = _is_made_here(trace, found, node) or isinstance(node, ast.Name) or _is_always_tensor(trace, found)
-        kept = not number or _is_only_a_number(trace, source, found, statement)
+        kept = not number or _is_only_a_number(trace, statement)
         if not kept and isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
             continue  # The total is used as a tensor.
         safety = Safety.SAFE if sure and kept else Safety.UNSAFE
@@ -246,7 +246,7 @@ def _is_put_together(trace: Trace, found: Growing) -> bool:
     )
 
 
-def _is_only_a_number(trace: Trace, source: Source, found: Growing, statement: ast.stmt | None) -> bool:
+def _is_only_a_number(trace: Trace, statement: ast.stmt | None) -> bool:
     """True if the total is never used as a tensor: no attribute of it is read, and no caller is given it."""
     if not isinstance(statement, ast.AugAssign) or not isinstance(statement.target, ast.Name):
         return False

@@ -115,7 +115,7 @@ def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, sec
         ),
         help=f"clear the gradients once in each {'call of the closure' if asked else 'iteration'}, before the backward",
         fixes=source.proposed(
-            _fixes(trace, source, second, again) if isinstance(second, Stepped) else _clearing(trace, source, again)
+            _fixes(trace, source, second, again) if isinstance(second, Stepped) else _clearing(trace, source)
         ),
     )
 
@@ -155,7 +155,7 @@ def _each_cleared(
     yield from Fix.of(Repair(Way.CLEAR_BEFORE_BACKWARD, text=f"{header} {line}"), Safety.UNSAFE, edit)
 
 
-def _clearing(trace: Trace, source: Source, again: BackwardRan) -> Iterator[Fix]:
+def _clearing(trace: Trace, source: Source) -> Iterator[Fix]:
     """Clear the gradients after each update by hand."""
     found: dict[ast.stmt, Edit | None] = {}
     lines: list[str] = []

@@ -45,7 +45,7 @@ def _report(trace: Trace, source: Source, found: Overwriting) -> Report:
     return Report(
         found.site,
         headline,
-        tuple(_steps(trace, source, found)),
+        tuple(_steps(trace, found)),
         raised_at=found.failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.MODIFIED]}",
         help=_help(trace, source, found, old=old),
@@ -71,7 +71,7 @@ def following_iteration(earlier: Site, later: Site) -> bool:
     return any(inside.get(number) != iteration for number, iteration in later.loops)
 
 
-def _steps(trace: Trace, source: Source, found: Overwriting) -> Iterator[Step]:
+def _steps(trace: Trace, found: Overwriting) -> Iterator[Step]:
     site = found.saved_at
     made = lifted(site, found.failure.site)
     if _has_updated(found, made):

@@ -56,7 +56,7 @@ def _entered(walk: Walk, analysis: Analysis, source: Source, own: Collection[ast
         getattr(entry, "lineno", None),
         tuple((name, told(value)) for name, value in given.items()),
         routes,
-        tuple(_seen(ways, analysis.diagnostics, source)),
+        tuple(_seen(ways, analysis.diagnostics)),
         unreached(body, traces),
         tuple(_blind(traces, source, own, wanted)),
         tuple(_presumed(traces, wanted)),
@@ -131,7 +131,7 @@ def _place(site: Site) -> Place:
     return Place(site.path, site.line)
 
 
-def _seen(ways: Sequence[Way], diagnostics: Iterable[Diagnostic], source: Source) -> Iterator[Seen]:
+def _seen(ways: Sequence[Way], diagnostics: Iterable[Diagnostic]) -> Iterator[Seen]:
     """The reports of rules, and their judgements."""
     reported = {(each.rule, each.path, each.range) for each in diagnostics}
     begin = 1

@@ -79,10 +79,10 @@ def names_in(flows: Sequence[Flow]) -> list[str]:
 
 
 def _of_row(flow: Flow, row: Row, path: str) -> Answer:
-    fate = _fate(flow, row)
+    fate = _fate(row)
     sentences = [*_of_arrivals(flow, row, path), *_of_updates(flow, row, path)]
     reasons = tuple(_telling(fate, row))[:MOST_REASONS]
-    sentences += [_said(flow, each) for each in reasons]
+    sentences += [_said(each) for each in reasons]
     sentences += _of_presumptions(flow, row)
     ends = _HEADLINES[fate]
     if fate is Fate.NOT_UPDATED and not flow.steps:
@@ -109,7 +109,7 @@ _HEADLINES = {
 }
 
 
-def _fate(flow: Flow, row: Row) -> Fate:
+def _fate(row: Row) -> Fate:
     arrivals = {cell.state for cell in row.first.arrivals if cell is not None}
     uses = {cell.state for cell in row.first.uses if cell is not None}
     if Arrival.GRADIENT in arrivals:
@@ -151,7 +151,7 @@ def _telling(fate: Fate, row: Row) -> Iterator[Reason]:
             yield each
 
 
-def _said(flow: Flow, reason: Reason) -> str:
+def _said(reason: Reason) -> str:
     """A reason, with the line where the words have none."""
     there = f"line {reason.line}"
     return reason.words if not reason.line or there in reason.words else f"{reason.words} ({there})"

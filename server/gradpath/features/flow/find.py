@@ -94,8 +94,8 @@ def _flow(walk: Walk, source: Source) -> tuple[Flow, dict[int, Site]]:
     backwards, steps = _united(each.backwards for each in seen), _united(each.steps for each in seen)
     first = walk.traces[0]
     names = _optimizers(walk.traces, source)
-    told = _calls(source, first, backwards, 1, {})
-    stepped = _calls(source, first, steps, len(told) + 1, names)
+    told = _calls(source, backwards, 1, {})
+    stepped = _calls(source, steps, len(told) + 1, names)
     likeliest = {holder for holder, _ in seen[0].known}  # What a module has there is what it has.
     others = (key for each in seen for key in each.known if key[0] not in likeliest)
     keys = dict.fromkeys((*seen[0].known, *others))
@@ -161,7 +161,7 @@ def _still_true(reasons: Mapping[Reason, set[int]], arrivals: Sequence[Cell | No
     return found
 
 
-def _calls(source: Source, trace: Trace, calls: Calls, first: int, names: Mapping[Key, str]) -> tuple[Call, ...]:
+def _calls(source: Source, calls: Calls, first: int, names: Mapping[Key, str]) -> tuple[Call, ...]:
     """The calls with their descriptions: where several share a line, the calls of the function distinguish them."""
     found = []
     for number, (key, site) in enumerate(calls.items(), first):

@@ -177,7 +177,7 @@ def _leaves_used(results: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
 
 def _functional(machine: Machine, arguments: Arguments) -> Value:
     """`jacobian`, `hessian` and the like give tensors without a graph unless asked for one."""
-    machine.call(arguments.get(0, "func", None), _inputs(machine, arguments.get(1, "inputs", ())))
+    machine.call(arguments.get(0, "func", None), _inputs(arguments.get(1, "inputs", ())))
     if arguments.keywords.get("create_graph", False) is not False:
         return machine.unknown("jacobian", None, (arguments.get(1, "inputs", ()),))
     result = machine.autograd.tensor()
@@ -185,7 +185,7 @@ def _functional(machine: Machine, arguments: Arguments) -> Value:
     return wrap(result)
 
 
-def _inputs(machine: Machine, value: Value) -> Arguments:
+def _inputs(value: Value) -> Arguments:
     return Arguments(list(value) if isinstance(value, tuple) else value.items if isinstance(value, List) else [value])
 
 

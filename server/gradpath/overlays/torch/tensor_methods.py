@@ -167,7 +167,7 @@ def _set_data(tensor: Tensor, new: Value) -> None:
         tensor.inference = False
 
 
-def _set_grad(machine: Machine, value: TensorValue, new: Value) -> None:
+def _set_grad(value: TensorValue, new: Value) -> None:
     value.tensor.grad = new.tensor if isinstance(new, TensorValue) else None
 
 
@@ -315,7 +315,7 @@ class Methods(Operators):
             case "requires_grad":
                 machine.autograd.set_requires_grad(value.tensor, machine.decide(new), leaf=OBSERVED)
             case "grad":
-                _set_grad(machine, value, new)
+                _set_grad(value, new)
             case "data":
                 _set_data(value.tensor, new)
             case _:

@@ -96,7 +96,8 @@ def _trained_by(found: Growing) -> tuple[Site, ...]:
 def _value(trace: Trace, found: Growing) -> tuple[Site, ast.expr] | None:
     """The expression that gives the tensor: at the place itself, or the argument that its caller passes."""
     own = _operand(found.site.node, statement_of(trace, found.site.node))
-    if own is None:
+    stored = [event.tensor for event in trace.of(Stored) if event.site.node is found.site.node]
+    if own is None or (isinstance(own, ast.Call) and stored and not any(stored)):  # A record: `dict(loss=loss)`.
         named = [each for each in _parts_stored(found.site.node) if _names(trace, each, found)]
         own = named[0] if len(named) == 1 else None
     caller = found.site.caller

@@ -103,7 +103,7 @@ def backward(machine: Machine, arguments: Arguments) -> Value:
     return None
 
 
-def repeat(machine: Machine, body: ast.AST, items: Iterable[Value], step: Callable[[Value], None]) -> None:
+def repeat(machine: Machine, body: ast.AST, items: Iterable[Value], step: Callable[[Value], object]) -> None:
     """Let `step` take the first items one by one, as iterations of a loop that `body` is the body of."""
     depth = len(machine.frame.loops)
     loop = machine.enter_loop(body)

@@ -32,14 +32,8 @@ class Engine(Object):
         host, _ = iterate(machine, arguments.get(0, "data", ()))
         function = innermost(self.process)
         body = machine.node if function is None else function.node
-        engines.repeat(
-            machine, body, host, lambda batch: _discard(machine.call(self.process, Arguments([self, batch])))
-        )
+        engines.repeat(machine, body, host, lambda batch: machine.call(self.process, Arguments([self, batch])))
         return machine.unknown("state of an engine")
-
-
-def _discard(value: Value) -> None:
-    return
 
 
 def _engine(machine: Machine, arguments: Arguments) -> Value:

@@ -21,11 +21,14 @@ READING = frozenset({"copy", "get", "items", "keys", "values"})
 
 
 def state_dict(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
-    """`module.state_dict()`: aliases of parameters and buffers."""
+    """`module.state_dict()`: aliases of parameters and buffers, or these themselves with `keep_vars`."""
+    kept = arguments.keywords.get("keep_vars", False)
+    if not isinstance(kept, bool):
+        return machine.unknown("state_dict", None, (module,))
     result = Dict(open=module.has_unknown_parts)
     for name, value in [*module.parameters(), *module.named_buffers()]:
         if isinstance(value, TensorValue):
-            result.store(name, entry(machine, value.tensor))
+            result.store(name, value if kept else entry(machine, value.tensor))
     machine.emit(Taken(module, machine.site()))
     return result
 

@@ -32,7 +32,7 @@ _NOT_IN_PLACE = frozenset({"matmul", "lshift", "rshift"})
 
 _COMMUTES = frozenset({"add", "mul", "and", "or", "xor"})
 
-_UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs", "round": "round"}
+_UNARY = {"neg": "neg", "invert": "bitwise_not", "abs": "abs"}
 
 
 class Operators:

@@ -147,9 +147,11 @@ class TensorValue(Object):
         raise machine.error("TypeError", "'Tensor' object is not callable", self)
 
     def to_number(self, machine: Machine, name: str) -> Value:
-        """`float(t)`, `int(t)`, `bool(t)`: a number that came from this tensor; `abs` and `round` stay tensors."""
-        if name in ("abs", "round"):
+        """`float(t)`, `int(t)`, `bool(t)`: a number that came from this tensor; `abs(t)` stays a tensor."""
+        if name == "abs":
             return self.protocol.unary(machine, self, name)
+        if name == "round":
+            raise machine.error("TypeError", "type Tensor doesn't define __round__ method", self)
         return number_from(machine, self, name)
 
 

@@ -20,6 +20,7 @@ from gradpath.fixes.origins import is_read_out
 from gradpath.fixes.requirement import required_earlier, thawed, unfrozen
 from gradpath.interpreter.trace import Flagged, Site, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.source.nodes import last_name
 
 
 def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
@@ -52,6 +53,10 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             yield from _smooth(trace, source, cause, compared)
         case "not differentiable", _:
             yield from expected(trace, source, cause)
+        case "like", ast.Call(args=[ast.expr() as value, *_]) as call:
+            statement = statement_of(trace, call)
+            if isinstance(statement, ast.Assign) and statement.value is not call:  # Something was written into it.
+                yield _lending(source, site, statement.value, statement.value, value)
         case (("torch.tensor" | "Variable" | "parameter" | "item" | "float" | "numpy"), _):
             yield from on_tensors(trace, source, cause)
         case "late", _:
@@ -102,15 +107,21 @@ def _lent(source: Source, site: Site, node: ast.expr) -> Iterator[Fix]:
     """
     match node:
         case (
-            ast.Call(func=ast.Attribute(attr=name, value=value), args=[])
-            | ast.Call(func=ast.Attribute(attr=name), args=[value])
-            | ast.Call(func=ast.Attribute(attr="where" as name), args=[ast.Compare(left=value), _, _])
+            ast.Call(func=ast.Attribute(value=value), args=[])
+            | ast.Call(func=ast.Attribute(), args=[value])
+            | ast.Call(func=ast.Attribute(attr="where"), args=[ast.Compare(left=value), _, _])
         ):
-            document = source.document(site)
-            lender = edits.followed(edits.flat(document, value), value, "")
-            text = f"{lender} + ({edits.flat(document, node)} - {lender}).detach()"
-            repair = Repair(Way.LEND_GRADIENT, (name,), (site.line,), text)
-            yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, node, f"({text})"),))
+            yield _lending(source, site, node, node, value)
+
+
+def _lending(source: Source, site: Site, whole: ast.expr, node: ast.expr, value: ast.expr) -> Fix:
+    """The value of `node`, the gradient of `value`, in place of a `whole` expression."""
+    document = source.document(site)
+    lender = edits.followed(edits.flat(document, value), value, "")
+    text = f"{lender} + ({edits.flat(document, node)} - {lender}).detach()"
+    repair = Repair(Way.LEND_GRADIENT, (last_name(getattr(node, "func", node)) or lender,), (site.line,), text)
+    written = text if isinstance(whole, ast.BinOp) else f"({text})"
+    return Fix.by(repair, Safety.UNSAFE, (edits.replace(document, whole, written),))
 
 
 def turned(source: Source, site: Site) -> Iterator[Fix]:
@@ -121,11 +132,7 @@ def turned(source: Source, site: Site) -> Iterator[Fix]:
             op=ast.Add(),
             right=ast.Call(func=ast.Attribute(attr="detach", value=ast.BinOp(left=lender, op=ast.Sub()))),
         ):
-            document = source.document(site)
-            one, other = edits.flat(document, lender), edits.flat(document, constant)
-            text = f"{one} + ({other} - {one}).detach()"
-            repair = Repair(Way.LEND_GRADIENT, (one,), (site.line,), text)
-            yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, site.node, text),))
+            yield _lending(source, site, site.node, constant, lender)
 
 
 def _reentrant(source: Source, cause: Cause) -> Iterator[Fix]:

@@ -11,6 +11,7 @@ from gradpath.findings.report import Source
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
+from gradpath.fixes.moving import removed
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
@@ -36,27 +37,36 @@ class _Choice:
 
 
 def expected(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
-    """What the program does with a choice, done with the expectation: a code of it, a row of a table, or the index."""
+    """What is done with a choice, done with the expectation: a code of it, a row of a table, a match, or the index."""
     choice = _choice(source, cause)
     if choice is None or cause.site is None:
         return
     document = choice.document
     made, given_to = _converted(trace, cause.site.node)
     match given_to:
-        case ast.Assign(targets=[ast.Name(id=name) | ast.Tuple(elts=[ast.Name(id="_"), ast.Name(id=name)])]):
+        case ast.Assign(targets=[ast.Name(id=name) | ast.Tuple(elts=[ast.Name(), ast.Name(id=name)])]):
             uses = _reads(trace, given_to, name)
         case _:
-            uses = [made]
+            name, uses = "", [made]
+    gone = (
+        removed(trace, document, given_to) if name == choice.probabilities and isinstance(given_to, ast.stmt) else None
+    )
+    rest = () if gone is None else (gone,)
     numbers = False
     for use in uses[:MOST]:
         whole, parent = _converted(trace, use)
         match parent:
             case ast.Call(func=ast.Name(id="one_hot") | ast.Attribute(attr="one_hot")):
                 whole, _ = _converted(trace, parent)
-                yield _fix(choice.probabilities, edits.replace(document, whole, choice.probabilities))
+                yield _fix(choice.probabilities, edits.replace(document, whole, choice.probabilities), *rest)
             case ast.Subscript(value=table, slice=index) if index is whole:
                 text = f"{choice.last} @ {edits.flat(document, table)}"
-                yield _fix(text, _put(trace, document, parent, text))
+                yield _fix(text, _put(trace, document, parent, text), *rest)
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+                other, dim = right if left is whole else left, choice.dim
+                label = edits.followed(edits.flat(document, other), other, f".long().unsqueeze({dim})")
+                text = f"{choice.probabilities}.gather({dim}, {label}).squeeze({dim})"
+                yield _fix(text, edits.replace(document, parent, text), *rest)
             case ast.Compare() | ast.Subscript() | ast.Slice() | ast.Tuple() | None:
                 pass
             case _:
@@ -81,7 +91,7 @@ def _choice(source: Source, cause: Cause) -> _Choice | None:
             return None
     if short_operation(cause.detail) not in ("argmax", "max"):
         return None
-    axes = [*given, *(each.value for each in options if each.arg == "dim")]
+    axes = [*given, *(each.value for each in options if each.arg in ("dim", "axis"))]
     document = source.document(cause.site)
     if len(axes) != 1 or len(given) + len(options) > 1:
         return None
@@ -156,5 +166,5 @@ def _put(trace: Trace, document: Document, node: ast.AST, text: str) -> Edit:
     return edits.replace(document, node, text if isinstance(parent, ast.stmt) else f"({text})")
 
 
-def _fix(text: str, edit: Edit) -> Fix:
-    return Fix.by(Repair(Way.EXPECTATION, text=text), Safety.UNSAFE, (edit,))
+def _fix(text: str, *changes: Edit) -> Fix:
+    return Fix.by(Repair(Way.EXPECTATION, text=text), Safety.UNSAFE, changes)

@@ -157,7 +157,7 @@ class Way(Enum):
     EMPTY_AFTER = _T.FORGET, "Empty {what} after {lines}"
     FORGET_AFTER = _T.FORGET, "Forget {what} after {lines}{stated}"
     LEAF_AGAIN = _T.MAKE_LEAF, "Make {what} a leaf again: `{text}`"
-    MOVED_FIRST = _T.MAKE_LEAF, "Move what it is made of: `{text}` before it becomes a parameter"
+    PARAMETER_OF_RESULT = _T.MAKE_LEAF, "Make a parameter of the result: `{text}`"
     REQUIRE = _T.REQUIRE_GRAD, "Let it require a gradient: `{text}`"
     REQUIRE_BEFORE = _T.REQUIRE_GRAD, "Let {what} require a gradient before {lines}{stated}"
     TRAIN = _T.REQUIRE_GRAD, "Let {what} be trained: `{text}`"

@@ -14,6 +14,7 @@ from gradpath.findings.trained import trained_next, trains_nothing_upstream
 from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_where_read, detachments
 from gradpath.fixes.forgetting import computed_each_time, emptied, forgotten, holds_terms
+from gradpath.fixes.optimizer_fixes import parameter_of_result
 from gradpath.fixes.out_of_place import projected
 from gradpath.fixes.recomputation import Need, computed_where_read, recomputations
 from gradpath.interpreter.trace import Cleared, Stepped
@@ -48,7 +49,10 @@ def _of_one_graph(case: Case) -> Iterator[Fix]:
     if case.all_from_outside:
         yield from (*_added_up(case), *retaining(case), *recomputations(_need(case)))
         return
-    entrance = list(detached_where_read(case.crossing))
+    named = [each.bound for each in case.carried if each.bound is not None]
+    remade = [fix for each in named for fix in parameter_of_result(case.trace, case.source, each)]
+    yield from remade
+    entrance = [] if remade else list(detached_where_read(case.crossing))
     first = is_border(case) or trains_nothing(case.trace, case.first, case.earlier)
     yield from entrance if first else ()
     one_by_one = not _has(case, Stepped) and (_only_asks(case) or _is_touched(case))

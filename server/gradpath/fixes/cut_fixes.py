@@ -54,9 +54,7 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
         case "not differentiable", _:
             yield from expected(trace, source, cause)
         case "like", ast.Call(args=[ast.expr() as value, *_]) as call:
-            statement = statement_of(trace, call)
-            if isinstance(statement, ast.Assign) and statement.value is not call:  # Something was written into it.
-                yield _lending(source, site, statement.value, statement.value, value)
+            yield from _filled(trace, source, site, call, value)
         case (("torch.tensor" | "Variable" | "parameter" | "item" | "float" | "numpy"), _):
             yield from on_tensors(trace, source, cause)
         case "late", _:
@@ -112,6 +110,13 @@ def _lent(source: Source, site: Site, node: ast.expr) -> Iterator[Fix]:
             | ast.Call(func=ast.Attribute(attr="where"), args=[ast.Compare(left=value), _, _])
         ):
             yield _lending(source, site, node, node, value)
+
+
+def _filled(trace: Trace, source: Source, site: Site, made: ast.Call, value: ast.expr) -> Iterator[Fix]:
+    """The same for what a statement writes into new zeros of the shape of a value."""
+    match statement_of(trace, made):
+        case ast.Assign(value=whole) if whole is not made:
+            yield _lending(source, site, whole, whole, value)
 
 
 def _lending(source: Source, site: Site, whole: ast.expr, node: ast.expr, value: ast.expr) -> Fix:

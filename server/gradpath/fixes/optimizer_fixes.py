@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from gradpath.autograd.tensor import UNSEEN
-from gradpath.diagnostic import Fix, Safety
+from gradpath.diagnostic import Edit, Fix, Range, Safety
 from gradpath.findings.cuts import cause_of_tensor
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
@@ -20,9 +20,10 @@ from gradpath.fixes.cut_fixes import undo
 from gradpath.fixes.moving import placed
 from gradpath.fixes.requirement import optimizers
 from gradpath.interpreter.ownership import Given, Named, Overlooked
-from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, CutOff, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, inside, names_in, stored_names
+from gradpath.source.nodes import last_name
 
 
 def reached(trace: Trace, source: Source, step: Stepped, near: Site | None) -> Iterator[Fix]:
@@ -87,10 +88,16 @@ def given_too(
     if call is not None and call.args and part:
         way = Way.LEAF_TOO if is_leaf else Way.PARAMETERS_TOO
         document = source.document(given.site)
-        listed = isinstance(call.args[0], ast.BinOp | ast.List)
         text, item = edits.flat(document, call.args[0]), part if is_leaf else f"*{parameters}"
-        new = f"{text} + {parameters if is_leaf else f'list({parameters})'}" if listed else f"[*{text}, {item}]"
-        change = edits.replace(document, call.args[0], new)
+        match call.args[0]:
+            case ast.List(elts=[ast.Dict(), *_] as groups):  # A parameter by itself is no group.
+                end = document.range_of(groups[-1]).end
+                change = Edit(document.path, Range(end, end), f', {{"params": {parameters}}}')
+            case ast.BinOp() | ast.List():
+                more = parameters if is_leaf else f"list({parameters})"
+                change = edits.replace(document, call.args[0], f"{text} + {more}")
+            case _:
+                change = edits.replace(document, call.args[0], f"[*{text}, {item}]")
         yield Fix.by(Repair(way, (part,)), Safety.UNSAFE, (change,))
     for frame in () if made is None or making is None else made.frames():
         binding, document = statement_of(trace, frame.node), source.document(frame)
@@ -161,6 +168,20 @@ def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator
     value = document.slice(document.range_of(statement.value))
     new = (edits.replace(document, statement.value, f"{wrapper}({value})"),)
     yield Fix.by(Repair(Way.HOLD_IN, text=wrapper), Safety.UNSAFE, new)
+
+
+def parameter_of_result(trace: Trace, source: Source, bound: Bound) -> Iterator[Fix]:
+    """`nn.Parameter(x) * 0.1` becomes `nn.Parameter(x * 0.1)` where it is given a name, so that this is no result."""
+    document, whole = source.document(bound.site), getattr(statement_of(trace, bound.site.node), "value", None)
+    calls = [] if whole is None else contents(whole).calls
+    match [each for each in calls if last_name(each.func) == "Parameter" and each is not whole]:
+        case [ast.Call(args=[made]) as call] if not isinstance(made, ast.Starred):
+            outer, given, own = (document.range_of(each) for each in (whole, made, call))
+            parts = ((outer.start, own.start), (own.end, outer.end), (own.start, given.start), (given.end, own.end))
+            head, tail, making, options = (document.slice(Range(*each)) for each in parts)
+            text = f"{making}{head}{edits.followed(document.slice(given), made, '')}{tail}{options}"
+            repair = Repair(Way.PARAMETER_OF_RESULT, text=" ".join(text.split()))
+            yield Fix.by(repair, Safety.SAFE, (edits.replace(document, whole, text),))
 
 
 def made_once(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:

@@ -6,17 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
-from gradpath.diagnostic import Fix, Range, Safety
 from gradpath.findings.graphs import leaves
 from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import elsewhere, short_operation
-from gradpath.findings.syntax import has_method, method_of, statement_of
-from gradpath.fixes import edits
+from gradpath.findings.syntax import has_method, method_of
+from gradpath.fixes.optimizer_fixes import parameter_of_result
 from gradpath.interpreter.trace import Bound, Built, Mutated, Trace, once
-from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, lines_of, methods_called
-from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import replace
 
 _INITIALISING = "torch.nn.init."
@@ -42,7 +39,7 @@ def loose(trace: Trace, source: Source) -> Iterator[Report]:
             place = f" if {elsewhere(source, tensor)}" if tensor.aliasing_unsure else ""
             yield replace(
                 _report(source, event, f"{place}: {why}", "computed from a parameter"),
-                fixes=source.proposed(_moved_before(trace, source, event)),
+                fixes=source.proposed(parameter_of_result(trace, source, event)),
             )
         elif (
             not sources
@@ -52,23 +49,6 @@ def loose(trace: Trace, source: Source) -> Iterator[Report]:
             and not _is_set_again(source, owner, event)
         ):
             yield _report(source, event, ": it is a plain tensor", "a tensor without a gradient")
-
-
-def _moved_before(trace: Trace, source: Source, event: Bound) -> Iterator[Fix]:
-    """`nn.Parameter(x).to(device)` becomes `nn.Parameter(x.to(device))`."""
-    statement, document = statement_of(trace, event.site.node), source.document(event.site)
-    match getattr(statement, "value", None):
-        case ast.Call(func=ast.Attribute(value=ast.Call(args=[made, *_]) as parameter, attr="to" | "cuda")) as move if (
-            last_name(parameter.func) == "Parameter" and not isinstance(made, ast.Starred)
-        ):
-            inner, whole = document.range_of(parameter), document.range_of(move)
-            moved = document.slice(Range(inner.end, whole.end))
-            away = edits.drop_method(document, move)
-            if away is not None:
-                repair = Repair(Way.MOVED_FIRST, text=moved)
-                yield Fix.by(repair, Safety.SAFE, (*edits.append(document, made, moved), away))
-        case _:
-            pass
 
 
 @once

@@ -173,8 +173,9 @@ def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator
 def parameter_of_result(trace: Trace, source: Source, bound: Bound) -> Iterator[Fix]:
     """`nn.Parameter(x) * 0.1` becomes `nn.Parameter(x * 0.1)` where it is given a name, so that this is no result."""
     document, whole = source.document(bound.site), getattr(statement_of(trace, bound.site.node), "value", None)
-    calls = [] if whole is None else contents(whole).calls
-    match [each for each in calls if last_name(each.func) == "Parameter" and each is not whole]:
+    if whole is None:
+        return
+    match [each for each in contents(whole).calls if last_name(each.func) == "Parameter" and each is not whole]:
         case [ast.Call(args=[made]) as call] if not isinstance(made, ast.Starred):
             outer, given, own = (document.range_of(each) for each in (whole, made, call))
             parts = ((outer.start, own.start), (own.end, outer.end), (own.start, given.start), (given.end, own.end))

@@ -64,17 +64,6 @@ def _reads(statement: ast.stmt, name: str) -> bool:
     return any(ast.unparse(each) == name for each in inside(statement, ast.Name, ast.Attribute))
 
 
-def required_for(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
-    """`x.requires_grad_()` before a statement that asks something of `x` that only a tensor with a gradient has."""
-    statement, node = statement_of(trace, site.node), site.node
-    match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name() | ast.Attribute() as owner)):
-            name = source.text(site, owner)
-            edit = edits.insert_before(source.document(site), statement, f"{name}.requires_grad_()")
-            repair = Repair(Way.REQUIRE_BEFORE, (name,), (statement.lineno,), f"{name}.requires_grad_()")
-            yield from Fix.of(repair, Safety.SAFE, edit)
-
-
 def _uses_without_graph(failure: Failed, wanted: Tensor) -> list[Site]:
     """Where what is differentiated was computed from a tensor, with no graph as yet; earliest first."""
     roots = failure.error.call.roots if failure.error is not None and failure.error.call is not None else ()

@@ -12,7 +12,7 @@ from gradpath.findings.carrying import Case, case_of
 from gradpath.findings.graphs import leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, following, occasion, operation, turn_of, with_time
-from gradpath.fixes.carrying_fixes import fixes_for, is_border, retaining
+from gradpath.fixes.spent_graphs import in_a_loop, is_border, retained_in_loop
 from gradpath.interpreter.trace import Stepped, Trace
 from gradpath.repairs import Transformation, Way
 
@@ -26,7 +26,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _report(case: Case) -> Report:
-    fixes = case.source.proposed(fixes_for(case))
+    fixes = case.source.proposed(in_a_loop(case))
     return Report(
         case.again,
         _headline(case),
@@ -151,7 +151,7 @@ def _adds(fix: Fix) -> bool:
 
 def _refuted(case: Case, fixes: tuple[Fix, ...]) -> Iterator[Advice]:
     """Why not to keep the graph, where that is no fix."""
-    retained = next(retaining(case), None)
+    retained = next(retained_in_loop(case), None)
     if retained is None or any(fix.does(Transformation.RETAIN_GRAPH) for fix in fixes):
         return
     text = "not a way out: retain_graph=True"

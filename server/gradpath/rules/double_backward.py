@@ -14,7 +14,7 @@ from gradpath.findings.second_calls import Case, state_of, taken_alone
 from gradpath.findings.stories import failures, lifted, name_of, occasion, operation, with_time
 from gradpath.findings.syntax import function_of
 from gradpath.findings.trained import trains_nothing_upstream
-from gradpath.fixes.second_call_fixes import fixes_for
+from gradpath.fixes.spent_graphs import in_one_run
 from gradpath.interpreter.trace import Failed, Trace
 from gradpath.repairs import Transformation
 
@@ -46,7 +46,7 @@ def _report(case: Case) -> Report:
         raised_at=case.again,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.TWICE]}",
         help=_help(case),
-        fixes=case.source.proposed(fixes_for(case)),
+        fixes=case.source.proposed(in_one_run(case)),
         why=partial(_why, case),
     )
 

@@ -15,7 +15,7 @@ from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_for, operand_of, rewritten
 from gradpath.fixes.moving import removed
 from gradpath.fixes.optimizer_fixes import registered
-from gradpath.fixes.requirement import required_for
+from gradpath.fixes.requirement import required_before
 from gradpath.interpreter.ownership import Overlooked
 from gradpath.interpreter.trace import BackwardRan, Failed, Site, Trace
 from gradpath.repairs import Repair, Way
@@ -137,7 +137,7 @@ def _fixes(trace: Trace, source: Source, failure: Failed, kind: FaultKind, tenso
     elif kind is FaultKind.DTYPE_FLAG:
         yield from _as_numbers(trace, source, failure.site)
     else:
-        yield from required_for(trace, source, failure.site)
+        yield from required_before(trace, source, failure, tensor)
 
 
 def _deleted(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:

@@ -171,6 +171,8 @@ def _agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> bo
     visits = _visits(found)
     denied, lasting = found.rule.denied, found.rule.lasting
     for trace in traces:
+        if _breaks_off(found, trace):
+            continue
         if denied is not None and denied(trace, found.report):
             return False
         if lasting:
@@ -179,6 +181,11 @@ def _agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> bo
         if whole and id(trace) not in paths and _reaches(trace, visits):
             return False
     return True
+
+
+def _breaks_off(found: Found, other: Trace) -> bool:
+    """True if another path went on where every run ends with an exception of the program's own."""
+    return other.fell_through and not found.trace.fell_through
 
 
 def _visits(found: Found) -> dict[ast.stmt, int]:
@@ -250,6 +257,8 @@ def _is_denied_by(
 ) -> bool:
     """True if the path on which decision `index` is turned around speaks against a silent fault."""
     other = paths.trace(turned(found.trace, index), going)
+    if _breaks_off(found, other):
+        return False
     if found.rule.denied is not None and found.rule.denied(other, found.report):
         return True
     if not other.is_complete or other.failures() or _trains_nothing(other):
@@ -410,6 +419,8 @@ def _turned_alone(trace: Trace, index: int, other: Trace, paths: Paths) -> Trace
 
 def _passes(found: Found, other: Trace) -> bool:
     """True if another path reaches both places as often as the faulty one and goes on, even if it fails there later."""
+    if _breaks_off(found, other):
+        return False
     places = [found.report.at]
     if found.report.raised_at is not None:
         places.append(found.report.raised_at)

@@ -206,10 +206,11 @@ def _run(
     executed: list[Node] = []
     certain = {node for start in starts for node in proven(start)}
     sure = set(starts)
+    defined = set(starts)
     while ready:
         node = heapq.heappop(ready)[2]
         if node.accumulates is not None:
-            if call.accumulates and (targets is None or node in targets):
+            if node in defined and call.accumulates and (targets is None or node in targets):
                 _run_hooks(node, call)
                 _accumulate(autograd, node.accumulates, flows.get(node, ()), call.create_graph)
             continue
@@ -231,7 +232,9 @@ def _run(
             graph = graphs[index] if graphs else ()
             known = flows.get(edge, ())
             flows[edge] = tuple(dict.fromkeys(known + graph)) if graph else known
-            call.givers.setdefault(edge, []).append(node)
+            if node in defined and index not in node.withheld:
+                defined.add(edge)
+                call.givers.setdefault(edge, []).append(node)
             waiting[edge] -= 1
             if waiting[edge] == 0:
                 heapq.heappush(ready, _ticket(edge))

@@ -7,7 +7,7 @@ Modelled on `c10/core/TensorImpl.h` (version counter), `torch/csrc/autograd/vari
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,6 +35,10 @@ class Creation(Enum):
     NO_GRAD = "no_grad"
     INFERENCE = "inference"
     CUSTOM = "custom Function"
+
+
+HOOKED = "BackwardHookFunction"
+"""The operation of the views that a module with a full backward hook takes and gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +159,7 @@ class Node:
     `behaviour` is the entry of the op table for the operation, `parameters` names the parameter of each edge.
     `hooks` run when a gradient arrives. Where a node is `divided`, each of several results may lead on to some of its
     edges only: that another of them was back-propagated before proves nothing of what is below it.
+    `withheld` are the edges along which its own `backward` returned None when it last ran, and where it did.
     """
 
     __slots__ = (
@@ -175,6 +180,7 @@ class Node:
         "saved",
         "saves",
         "site",
+        "withheld",
     )
 
     def __init__(
@@ -202,6 +208,7 @@ class Node:
         self.custom: object | None = None
         self.hooks: tuple[Callable[[BackwardCall], None], ...] = ()
         self.divided = False
+        self.withheld: Mapping[int, Site] = {}
         self.behaviour: Behaviour | None = None
         self.parameters: tuple[str, ...] = ()
 

@@ -28,6 +28,9 @@ STEP = "step function"
 COPY = "copy of a model"
 """The cause where a loss depends on the parameters of a copy."""
 
+WITHHELD = "withheld"
+"""The cause where the `backward` of a custom Function returned None for an input."""
+
 MOST_CAUSES = 3
 """Causes besides the nearest one whose fixes are offered."""
 
@@ -277,6 +280,11 @@ _WORDS = {
         "the derivative of {operation} {where} is zero",
         "hands on zeros: {operation} is constant between its jumps",
         "use a straight-through estimate: `x + (y - x).detach()` has the value of `y`, the gradient of `x`",
+    ),
+    WITHHELD: _Words(
+        "the `backward` of {operation} returns None for it",
+        "None in the place of a gradient: nothing goes on to that input",
+        "return a gradient in its place: `backward` has to return one for each input that is to learn",
     ),
     "parameter": _Words(
         "`{text}` {where} is a new leaf",

@@ -133,7 +133,8 @@ def moves_any(start: Node) -> bool:
         node = todo.pop()
         if node.accumulates is not None or node.is_open:
             return True
-        below = [] if is_step_function(node) else [edge for edge in node.edges if edge not in seen]
+        given = [edge for index, edge in enumerate(node.edges) if index not in node.withheld]
+        below = [] if is_step_function(node) else [edge for edge in given if edge not in seen]
         todo += below
         seen.update(below)
     return False

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from gradpath.autograd.gradients import is_step_function
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Creation, Tensor
-from gradpath.findings.cuts import CASTS, COPY, STEP, Cause, cause_of_tensor
+from gradpath.findings.cuts import CASTS, COPY, STEP, WITHHELD, Cause, cause_of_tensor
 from gradpath.findings.graphs import moves_any, reached_leaves
 from gradpath.findings.stories import short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mixed, Mutated, Replaced, Site, Trace, once
@@ -264,7 +264,7 @@ def _sources(tensor: Tensor) -> Iterator[tuple[Tensor, Cause | None]]:
     if (shaped and tensor.base is None) or (tensor.is_parameter and not _is_rewrapped(tensor)):
         return
     for source in tensor.maker:
-        yield source, None
+        yield source, _withheld(tensor, source)
     if (
         cut is not None
         and not shaped
@@ -272,6 +272,18 @@ def _sources(tensor: Tensor) -> Iterator[tuple[Tensor, Cause | None]]:
         and all(each is not cut.source for each in tensor.maker)
     ):
         yield cut.source, None
+
+
+def _withheld(tensor: Tensor, source: Tensor) -> Cause | None:
+    """Why no gradient runs from a result of a custom Function to one of its inputs: `backward` returned None for it."""
+    node = tensor.node
+    if node is None or not node.withheld:
+        return None
+    edge = source.node or source.accumulator
+    places = [index for index, each in enumerate(node.edges) if each is edge]
+    if not places or any(each not in node.withheld for each in places):
+        return None
+    return Cause(WITHHELD, node.withheld[places[0]], tensor, node.name)
 
 
 def _is_shaped_like(tensor: Tensor) -> bool:

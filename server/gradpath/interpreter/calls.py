@@ -22,7 +22,7 @@ from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block
 from gradpath.interpreter.trace import Event, Flagged
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Instance, Unknown, Value
-from gradpath.source.nodes import is_generator
+from gradpath.source.nodes import is_generator, noted, statements
 
 DEPTH = 40
 """The depth of nested calls after which the result of one more is unknown."""
@@ -145,12 +145,21 @@ def _run(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFuncti
         while True:
             next(steps)
     except StopIteration as stop:
-        if (frame.passed_over and not isinstance(stop.value, Returned)) or _is_left_to_subclasses(machine, frame, node):
+        ended = frame.passed_over and not isinstance(stop.value, Returned)
+        machine.trace.fell_through |= ended and _gives_value(node)
+        if ended or _is_left_to_subclasses(machine, frame, node):
             _fill_tables(machine, frame)
             return machine.unknown(CAUSE, None, tuple(frame.scope.variables.values()))
         return _result(stop.value)
     finally:
         machine.frame, machine.node = before, caller
+
+
+@noted
+def _gives_value(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """True if a function returns a value in some place."""
+    returns = (each for each in statements(node.body) if isinstance(each, ast.Return))
+    return any(each.value is not None for each in returns)
 
 
 def _fill_tables(machine: Machine, frame: Frame) -> None:

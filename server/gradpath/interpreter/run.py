@@ -367,7 +367,7 @@ def presumed_instance(
             if raised.error is not None:  # What it called is entered itself, to tell of it.
                 machine.called &= before
     machine.surveyed.update(method for each in cls.mro if each.node is not None for method in each.node.body)
-    held = (name for name, value in instance.attributes.items() if isinstance(value, Instance))
+    held = {name: value for name, value in instance.attributes.items() if isinstance(value, Instance)}
     filling = {} if use is None else filling_of(instance, function)
     known = frozenset[str]().union(*filling.values()) if use is Use.FILLED else frozenset[str]()
     if filling and use is Use.ALONE:
@@ -376,10 +376,10 @@ def presumed_instance(
     for name in others - known:
         if name in instance.attributes:
             machine.library.forget(machine, instance, name)
-    for name, filled in parts_filled(known).items():
-        if isinstance(part := instance.attributes.get(name), Instance):  # It may also be handed in, unseen.
-            for each in _assigned_later(part.cls, function).intersection(part.attributes) - filled:
-                machine.library.forget(machine, part, each)
+    filled = parts_filled(known)
+    for name, part in held.items() if use is not None else ():  # Their methods may have run as well.
+        for each in _assigned_later(part.cls, function).intersection(part.attributes) - filled.get(name, frozenset()):
+            machine.library.forget(machine, part, each)
     for name in _counted(function):
         if type(number := instance.attributes.get(name)) is int:
             instance.attributes[name] = AtLeast(number)

@@ -407,7 +407,8 @@ class Trace:
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
     went on, and `interrupted` the functions that had been called by then. `given` has the arguments of the function
-    that was entered, and `returned` what it returned. `survived` are the places of exceptions that are not certain.
+    that was entered, and `returned` what it returned. `survived` are the places of exceptions that are not certain, and
+    `fell_through` says that a function that gives a value went past a `raise` to its end: no run of it comes further.
     """
 
     entry: ast.AST
@@ -421,6 +422,7 @@ class Trace:
     given_up: list[ast.AST] = field(default_factory=list)
     interrupted: set[ast.AST] = field(default_factory=set)
     survived: set[ast.AST] = field(default_factory=set)
+    fell_through: bool = False
     given: Mapping[str, object] = field(default_factory=dict)
     returned: object = None
     steps: int = 0

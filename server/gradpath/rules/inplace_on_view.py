@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import HOOKED, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, said, short_operation
@@ -43,7 +43,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     made = first.origin
     steps: list[Step] = []
     if made is not None:
-        steps.append(Step(made, _origin(error)))
+        steps.append(Step(made, _origin(error, view)))
     steps.append(Step(site, "changes the memory of them all" if late else _deed(error)))
     if late:
         steps.append(Step(failure.site, f"reads {name}, which is changed"))
@@ -61,14 +61,16 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         tuple(steps),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
-        help=_way_out(error),
+        help=_way_out(error, view),
         fixes=fixes,
     )
 
 
-def _way_out(error: AutogradError) -> str:
+def _way_out(error: AutogradError, view: Tensor) -> str:
     if error.kind is FaultKind.DETACH_VIEW:
         return "`.detach()` gives a tensor without a graph, which can be bound in its place"
+    if _is_hooked(view):
+        return "leave what goes into and out of a module with a backward hook as it is: `inplace=False` next to it"
     return "make a new tensor instead of writing into the view"
 
 
@@ -131,10 +133,17 @@ def _kind(error: AutogradError, view: Tensor) -> str:
             return "a view that was made under `inference_mode`"
         case FaultKind.DETACH_VIEW:
             return "a view of another tensor"
-    return "a view that a custom Function gave"
+    return "a view that a full backward hook put around its module" if _is_hooked(view) else _CUSTOM
 
 
-def _origin(error: AutogradError) -> str:
+_CUSTOM = "a view that a custom Function gave"
+
+
+def _is_hooked(view: Tensor) -> bool:
+    return _first_of(view).operation == HOOKED
+
+
+def _origin(error: AutogradError, view: Tensor) -> str:
     match error.kind:
         case FaultKind.MULTIPLE_VIEWS:
             return "returns several views of one tensor"
@@ -144,7 +153,7 @@ def _origin(error: AutogradError) -> str:
             return "a view that inference mode made"
         case FaultKind.DETACH_VIEW:
             return "a view of another tensor"
-    return "a view from a custom Function"
+    return "a view, for the full backward hook of a module" if _is_hooked(view) else "a view from a custom Function"
 
 
 RULE = Rule(

@@ -48,11 +48,14 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     groups = groups_of(trace, source, found.parameters)
     what, gets = _named(groups)
     lent = [place for place in found.places if is_straight_through(place.severed)]
-    places = lent if len(lent) == 1 else found.places  # The losses around an estimate are cut off on purpose.
+    rest = [place for place in found.places if place not in lent]
+    # An estimate is cut off on purpose, and so is one loss beside it, which trains what it lends its value to.
+    places = found.places if len(lent) != 1 else lent if len(rest) < 2 else (*rest, *lent)
     copies = [place for place in places if cuts.is_copy(place.severed.cause)]
     others = [place for place in places if place not in copies]
     # A choice has no gradient by nature: beside one, the slip is what was made a number.
-    one = len(places) == 1 or (len(copies) == 1 and all(cuts.is_choice(each.severed.cause) for each in others))
+    chosen = all(cuts.is_choice(each.severed.cause) for each in others)
+    one = 1 in (len(places), len(lent)) or (len(copies) == 1 and chosen)
     main = copies[0] if one and copies else places[0]
     first = main.severed
     at = _at(trace, source, main) if one else found.step.site

@@ -97,16 +97,17 @@ class UncheckedSaving(Context):
 def checkpoint(machine: Machine, arguments: Arguments) -> Value:
     """`checkpoint(function, *args, use_reentrant=...)`: its arguments are saved, and nothing that is made of them.
 
-    Of a checkpoint within another, or within hooks that pack what is saved, the outer one saves.
+    Without `use_reentrant` it is reentrant, as PyTorch 2.13 warns. Of a checkpoint within another, or within hooks that
+    pack what is saved, the outer one saves.
     """
     function, *values = arguments.positional or [None]
-    reentrant = arguments.keywords.get("use_reentrant", False)
+    reentrant = arguments.keywords.get("use_reentrant", None)
     rest = {
         name: value
         for name, value in arguments.keywords.items()
         if name not in ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug")
     }
-    if reentrant is True:
+    if reentrant is True or reentrant is None:
         return _reentrant(machine, function, values)
     outer = machine.autograd.saved_instead
     saving = UncheckedSaving(_saved_arguments(machine, values) if outer is None else outer)

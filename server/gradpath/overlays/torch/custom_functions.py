@@ -15,6 +15,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
@@ -217,6 +218,8 @@ def _attach(machine: Machine, result: Value, node: Node, context: ContextObject,
         tensor.creation = Creation.CUSTOM
     elif tensor.base is not None:
         tensor.creation = Creation.CUSTOM
+    if tensor.base is None:
+        tensor.maker = tuple(inputs)  # How `forward` computes it, without a graph, is its own affair.
     tensor.node = node
     tensor.cut = None
     tensor.seen_version = tensor.storage.version
@@ -283,7 +286,15 @@ class _Backward:
         function = innermost(self.cls.find("backward"))
         if function is not None:
             returned_gradients.check(machine, function, result, self.wanted, self.values, self.places)
+            self._note_withheld(result, engines.site_of_result(machine, function))
         return tuple(self._graph(result, place) for place in self.places) if call.create_graph else ()
+
+    def _note_withheld(self, result: Value, site: Site) -> None:
+        """Remember the edges for which `backward` returned None; what is left out at the end of a tuple is refused."""
+        returned = result if isinstance(result, tuple) else (result,)
+        of_none = {place for place, gradient in enumerate(returned) if gradient is None}
+        if self.context.node is not None:
+            self.context.node.withheld = {index: site for index, place in enumerate(self.places) if place in of_none}
 
     def _gradient(self, known: list[Value], place: int) -> Value:
         """The gradient of an output; of a result that is not differentiable, zeros."""

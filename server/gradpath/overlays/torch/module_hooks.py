@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
-from gradpath.autograd.tensor import BackwardCall
+from gradpath.autograd.tensor import HOOKED, BackwardCall, Creation
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
@@ -18,22 +18,24 @@ from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 class Hooks:
     """The hooks of a module: `before` and `after` a call, and in a backward that has been `through` it.
 
-    `ahead` are those of a backward that get the gradients of the outputs alone.
+    `ahead` are those of a backward that get the gradients of the outputs alone, and `whole` those that are to get the
+    gradients of all inputs: for either what goes in and out is a view that a custom Function of PyTorch gives.
     """
 
-    __slots__ = ("after", "ahead", "before", "through")
+    __slots__ = ("after", "ahead", "before", "through", "whole")
 
     def __init__(self) -> None:
         self.before: list[Value] = []
         self.after: list[Value] = []
         self.ahead: list[Value] = []
         self.through: list[Value] = []
+        self.whole: list[Value] = []
 
     def copied(self) -> Hooks:
         """A copy for a copied module: the same functions, each of which can be removed separately."""
         made = Hooks()
-        made.before, made.after, made.ahead, made.through = (
-            list(each) for each in (self.before, self.after, self.ahead, self.through)
+        made.before, made.after, made.ahead, made.through, made.whole = (
+            list(each) for each in (self.before, self.after, self.ahead, self.through, self.whole)
         )
         return made
 
@@ -55,7 +57,7 @@ REGISTER: dict[str, Callable[[Hooks, Arguments], Value]] = {
     "register_forward_hook": _kept_in(lambda hooks: hooks.after),
     "register_forward_pre_hook": _kept_in(lambda hooks: hooks.before),
     "register_backward_hook": _kept_in(lambda hooks: hooks.through),
-    "register_full_backward_hook": _kept_in(lambda hooks: hooks.through),
+    "register_full_backward_hook": _kept_in(lambda hooks: hooks.whole),
     "register_full_backward_pre_hook": _kept_in(lambda hooks: hooks.ahead),
 }
 """The methods of modules that take a hook."""
@@ -115,20 +117,40 @@ def run(
         changed = machine.call(hook, Arguments([module, tuple(arguments.positional)]))
         if changed is not None and not isinstance(changed, Unknown):
             arguments = Arguments(list(changed) if isinstance(changed, tuple) else [changed], arguments.keywords)
+    watched = bool(hooks.ahead or hooks.whole) and machine.autograd.grad_enabled
+    if watched:
+        arguments = Arguments(list(_handed_on(machine, tuple(arguments.positional))), arguments.keywords)
     result = forward(arguments)
     for hook in tuple(hooks.after):
         changed = machine.call(hook, Arguments([module, tuple(arguments.positional), result]))
         if changed is not None and not isinstance(changed, Unknown):
             result = changed
-    if (hooks.ahead or hooks.through) and machine.autograd.grad_enabled:
+    if watched:
+        result = _handed_on(machine, result) if isinstance(result, tuple) else _handed_on(machine, (result,))[0]
+    if watched or (hooks.through and machine.autograd.grad_enabled):
         _tell_of_backwards(machine, module, hooks, result)
     return result
+
+
+def _handed_on(machine: Machine, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """The values, with views in place of tensors that require grad (`torch/utils/hooks.py`, `BackwardHookFunction`)."""
+    return tuple(_seen_by_hook(machine, each) if isinstance(each, TensorValue) else each for each in values)
+
+
+def _seen_by_hook(machine: Machine, value: TensorValue) -> Value:
+    tensor = value.tensor
+    if not tensor.requires_grad:
+        return value
+    view = machine.autograd.view(tensor, HOOKED, told=False)
+    view.shape, view.layout = tensor.shape, tensor.layout
+    view.creation = Creation.CUSTOM
+    return wrap(view)
 
 
 def _tell_of_backwards(machine: Machine, module: Object, hooks: Hooks, result: Value) -> None:
     """Let the hooks that a module has now run in each backward through what it returned, once in each."""
     outputs = list(_tensors_of(result))
-    ahead, through = tuple(hooks.ahead), tuple(hooks.through)
+    ahead, through = tuple(hooks.ahead), (*hooks.through, *hooks.whole)
     told: list[BackwardCall] = []
 
     def tell(call: BackwardCall) -> None:

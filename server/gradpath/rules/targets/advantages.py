@@ -25,8 +25,8 @@ _DIFFERENCES = frozenset({"sub", "rsub", "sub_"})
 _CLIPPING = frozenset({"minimum", "maximum", "min", "max", "clamp", "where"})
 """What takes the smaller of two products, as PPO does."""
 _ASSEMBLING = words(
-    """add add_ cat clone contiguous CopySlices expand flatten float gather index index_select mul neg permute reshape
-    select slice squeeze stack sub sub_ rsub to transpose unsqueeze view"""
+    """add add_ cat chunk clone contiguous CopySlices expand flatten float gather index index_select mul neg permute
+    reshape select slice split squeeze stack sub sub_ rsub to transpose unbind unsqueeze view"""
 )
 """What puts an advantage together from values and data, beside a division."""
 

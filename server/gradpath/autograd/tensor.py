@@ -328,6 +328,11 @@ class Tensor:
         return tensor
 
     @property
+    def made_at(self) -> Site:
+        """Where its value was computed last: where its node was made, or itself if it has none."""
+        return self.origin if self.node is None else self.node.site
+
+    @property
     def is_open(self) -> bool:
         """True if it is unknown whether it has a graph."""
         return self.provenance is OPEN

@@ -94,6 +94,11 @@ def moment_of(flow: Sequence[Entry], event: Event) -> int:
     return next(index for index, entry in enumerate(flow) if entry.event is event)
 
 
+def place_in(events: Sequence[object], event: object) -> int:
+    """The index of an event itself, and not of one that is equal to it."""
+    return next(index for index, each in enumerate(events) if each is event)
+
+
 def _is_part_of(event: Event, cleared: Collection[Site]) -> bool:
     """True if a write is that of `zero_grad(set_to_none=False)`, which has an event of its own."""
     return isinstance(event, Mutated) and event.write.operation == "torch.Tensor.zero_" and event.site in cleared

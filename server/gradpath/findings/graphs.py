@@ -28,6 +28,12 @@ def built_of(trace: Trace) -> Mapping[Node, Built]:
     return {event.node: event for event in trace.of(Built)}
 
 
+@once
+def executed_nodes(trace: Trace) -> frozenset[Node]:
+    """The nodes that the backwards of a path have run through."""
+    return frozenset(node for ran in trace.of(BackwardRan) for node in ran.executed)
+
+
 def reach(starts: Iterable[Tensor | Node]) -> dict[Node, None]:
     """All nodes below `starts`, those included, nearest first."""
     seen = dict.fromkeys(nodes_of(starts))

@@ -178,8 +178,7 @@ def lifted(site: Site, near: Site) -> Site:
 
 def made_near(tensor: Tensor, near: Site) -> Site | None:
     """Where a tensor was computed, in the function that contains `near`."""
-    site = tensor.node.site if tensor.node is not None else tensor.origin
-    return lifted(site, near)
+    return lifted(tensor.made_at, near)
 
 
 def same_activation(one: Site, other: Site) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_harmless, is_whole
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_harmless, is_whole, place_in
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import same_activation
@@ -103,7 +103,7 @@ def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bo
     optimizers = {id(event.optimizer) for event in trace.of(Stepped)}
     if not seen and len(optimizers) != 1:
         return True if _precedes_own_backward(trace, clip) else None
-    index = next(index for index, each in enumerate(flow) if each is clip)
+    index = place_in(flow, clip)
     nearest: Effect | None = None
     used = False
     for what in _effects(reversed(flow[:index]), clip, seen=seen):
@@ -133,7 +133,7 @@ def _precedes_own_backward(trace: Trace, clip: Clipped) -> bool:
     """
     events = trace.among(BackwardRan, Cleared, Clipped, Lent, Stepped)
     near = [each for each in events if each is clip or not (isinstance(each, Clipped) or _is_harmless(each))]
-    index = next(index for index, each in enumerate(near) if each is clip)
+    index = place_in(near, clip)
     match near[max(0, index - 1) : index + 3]:
         case [Cleared(owner=cleared, site=place), _, BackwardRan(), Stepped(optimizer=stepped)] if cleared is stepped:
             others = {id(each.optimizer) for each in trace.of(Stepped) if each.optimizer is not stepped}
@@ -170,7 +170,7 @@ def _missed(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> tup
     """
     own = set(map(id, clip.tensors))
     near = trace.among(BackwardRan, Clipped, Stepped)
-    index = next(index for index, each in enumerate(near) if each is clip)
+    index = place_in(near, clip)
     ran = next((each for each in reversed(near[:index]) if not isinstance(each, Clipped)), None)
     step = next((each for each in near[index:] if not isinstance(each, Clipped)), None)
     if not isinstance(ran, BackwardRan) or not isinstance(step, Stepped) or not (own and clip.known and step.known):
@@ -182,7 +182,7 @@ def _missed(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> tup
     together = same_activation(ran.site, clip.site) and same_activation(clip.site, step.site)
     if not (moved and together and whole and moved.isdisjoint(clipped)) or own & set(map(id, step.parameters)):
         return None
-    index = next(index for index, each in enumerate(flow) if each is clip)
+    index = place_in(flow, clip)
     last = next(iter(_effects(reversed(flow[:index]), clip, seen=True)), Effect.CLEARED)
     following = next(iter(_effects(flow[index + 1 :], clip, seen=True)), None)
     idle = last in (Effect.CLEARED, Effect.USED) or (last is Effect.ARRIVES and following is Effect.CLEARED)

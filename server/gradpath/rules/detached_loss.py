@@ -83,8 +83,7 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         fixes = source.proposed(requirement.required_earlier(trace, source, late.site))
     else:
         why = f"it was not computed from `{name}`"
-        made = wanted.node.site if wanted.node is not None else wanted.origin
-        steps = [Step(made, "makes a tensor that the output does not depend on")]
+        steps = [Step(wanted.made_at, "makes a tensor that the output does not depend on")]
         way = "compute with the tensor itself whose gradient is asked for, not with what it was taken from or copied to"
         fixes = source.proposed((*_without_copy(trace, source, failure), *parts.put_together(trace, source, wanted)))
     return Report(

@@ -178,8 +178,7 @@ def _is_made_here(trace: Trace, found: Growing, own: ast.expr) -> bool:
     function = function_of(trace, found.site.node)
     spec = function.args if function is not None else None
     passed = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)} if spec is not None else set()
-    site = found.tensor.origin if found.tensor.node is None else found.tensor.node.site
-    made = holds(own, lifted(site, found.site).node)
+    made = holds(own, lifted(found.tensor.made_at, found.site).node)
     return made and not {each.id for each in _operands(own) if isinstance(each, ast.Name)} & passed
 
 

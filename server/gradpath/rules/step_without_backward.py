@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.findings.gradient_flow import Effect, Entry, flow_of, has_run_loops
-from gradpath.findings.graphs import leaves, leaves_with_gradient
+from gradpath.findings.graphs import executed_nodes, leaves, leaves_with_gradient
 from gradpath.findings.learning import has_strangers
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.rewrapping import rewrappings
@@ -261,7 +261,7 @@ def _uncalled(trace: Trace, step: Stepped) -> list[ast.Attribute]:
 def _added(trace: Trace, source: Source, step: Stepped, other: Site) -> Iterator[Fix]:
     """Add a loss that depends on these parameters, and is not back-propagated, to the one that is."""
     own = {id(each) for each in step.parameters}
-    executed = {node for event in trace.of(BackwardRan) for node in event.executed}
+    executed = executed_nodes(trace)
     names: dict[str, None] = {}
     for event in trace.events:
         if isinstance(event, BackwardRan) and event.site.node is other.node and event.site.caller is other.caller:

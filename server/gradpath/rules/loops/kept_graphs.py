@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 from itertools import takewhile
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
-from gradpath.findings.graphs import nodes_of, reach
+from gradpath.findings.graphs import executed_nodes, nodes_of, reach
 from gradpath.findings.syntax import function_of
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, iterations_between, once
 
@@ -87,7 +87,7 @@ def counts(trace: Trace) -> frozenset[Node]:
 
     That a backward runs through the quotient does not tell that they have a graph: most of them are counts.
     """
-    executed = {node for event in trace.of(BackwardRan) for node in event.executed}
+    executed = executed_nodes(trace)
     dividing, others = set[Node](), set[Node]()
     for event in trace.of(Built):
         for name, tensors in event.inputs.items() if event.node in executed else ():

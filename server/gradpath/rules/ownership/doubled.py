@@ -8,6 +8,7 @@ from functools import partial
 from itertools import combinations
 
 from gradpath.autograd.tensor import Tensor
+from gradpath.findings.gradient_flow import place_in
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Source, Step
@@ -123,5 +124,5 @@ def _what_is_given(trace: Trace, given: Given) -> frozenset[int]:
 def _steps_after(trace: Trace, first: Given, second: Given) -> bool:
     """True if the first of two optimizers is still used when the second is there."""
     events = trace.among(Given, Stepped)
-    made = next(place for place, event in enumerate(events) if event is second)
+    made = place_in(events, second)
     return any(isinstance(event, Stepped) and event.optimizer is first.optimizer for event in events[made:])

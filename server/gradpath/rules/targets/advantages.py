@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.findings.gradient_flow import Effect, flow_of
+from gradpath.findings.gradient_flow import Effect, flow_of, place_in
 from gradpath.findings.graphs import built_of, leads_to, leaves, nodes_of, terms_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
@@ -43,7 +43,7 @@ class Advantage:
 
     def report(self, trace: Trace, source: Source) -> Report:
         at = self.site
-        made = self.tensor.origin if self.tensor.node is None else self.tensor.node.site
+        made = self.tensor.made_at
         name = name_of(trace, source, self.tensor, at) or source.short(made, limit=30)
         return Report(
             at,
@@ -117,7 +117,7 @@ def _pushes(trace: Trace, ran: BackwardRan, value: Node, other: Tensor, trained:
 def _is_followed_by_steps(trace: Trace, ran: BackwardRan) -> bool:
     """True if steps of optimizers that are not seen follow a backward, before gradients are cleared."""
     events = trace.among(BackwardRan, Cleared, Stepped)
-    after = events[next(index for index, each in enumerate(events) if each is ran) + 1 :]
+    after = events[place_in(events, ran) + 1 :]
     return bool(after) and isinstance(after[0], Stepped)
 
 

@@ -38,8 +38,7 @@ class Compared:
     ran: BackwardRan
 
     def report(self, trace: Trace, source: Source) -> Report:
-        place = self.target.origin if self.target.node is None else self.target.node.site
-        at = lifted(place, self.site)
+        at = lifted(self.target.made_at, self.site)
         name = name_of(trace, source, self.target, self.site) or source.short(at, limit=30)
         steps = []
         steps.append(Step(lifted(self.later.site, at), "what the network itself gives, with its graph"))

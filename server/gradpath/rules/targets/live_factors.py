@@ -40,7 +40,7 @@ class Live:
     ran: BackwardRan
 
     def report(self, trace: Trace, source: Source) -> Report:
-        made = self.tensor.origin if self.tensor.node is None else self.tensor.node.site
+        made = self.tensor.made_at
         name = name_of(trace, source, self.tensor, self.site) or source.short(made, limit=30)
         at = lifted(self.site, made)
         return Report(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.gradient_flow import is_whole
-from gradpath.findings.graphs import leaves, reached_leaves
+from gradpath.findings.graphs import executed_nodes, leaves, reached_leaves
 from gradpath.findings.learning import learners
 from gradpath.findings.report import Source
 from gradpath.findings.stories import bindings, lifted, same_activation, target_of
@@ -86,8 +86,7 @@ def _ends(trace: Trace) -> set[Node]:
     """The nodes that no other node takes a tensor of, and that no backward has executed."""
     built = trace.of(Built)
     used = {edge for event in built for edge in event.node.edges}
-    executed = {node for run in trace.of(BackwardRan) for node in run.executed}
-    return {event.node for event in built} - used - executed
+    return {event.node for event in built} - used - executed_nodes(trace)
 
 
 def _memory(leaf: Tensor) -> set[int]:

@@ -56,7 +56,7 @@ class Carried:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A second call in a later iteration of `loop`: `before` freed what `again` needs."""
+    """A second call in a later iteration of `loop`: `before` freed what `again` needs, which is carried over."""
 
     trace: Trace
     source: Source
@@ -73,18 +73,18 @@ class Case:
     @property
     def first(self) -> Node:
         """The node by which the old graph is entered."""
-        return self.carried[0].node if self.carried else self.node
+        return self.carried[0].node
 
     @property
     def name(self) -> str:
         """The variable that carries the graph; empty where none is known."""
-        return self.carried[0].name if self.carried else ""
+        return self.carried[0].name
 
     @property
-    def made(self) -> Site | None:
+    def made(self) -> Site:
         """Where the old graph was built, in the function that named its result if there is one."""
         site = self.first.site
-        bound = self.carried[0].bound if self.carried else None
+        bound = self.carried[0].bound
         return lifted(site, bound.site if bound is not None else self.again)
 
     @property
@@ -118,7 +118,7 @@ class Case:
 
         A loop over that list in the using function may give its items a name.
         """
-        if not self.carried or self.carried[0].reads:
+        if self.carried[0].reads:
             return None
         appended = set(_appended(self.trace))
         for frame in self.carried[0].place.frames():
@@ -174,15 +174,15 @@ def loop_between(trace: Trace, earlier: Site, later: Site) -> int | None:
 
 def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError) -> Case | None:
     """The case of a failure; None where both calls belong to the same iteration."""
-    earlier, node = error.earlier, error.node
-    if earlier is None or node is None:
+    earlier, node, call = error.earlier, error.node, error.call
+    if earlier is None or node is None or call is None:
         return None
     number = loop_between(trace, earlier.site, failure.site)
     loop = trace.loops[number] if number is not None else None
     if number is None or not isinstance(loop, _LOOPS):
         return None
-    roots = error.call.roots if error.call is not None else ()
-    if roots and not surely_leads(nodes_of(roots), node):
+    roots = call.roots
+    if not surely_leads(nodes_of(roots), node):
         return None
     outside = [root.node for root in roots if root.node is not None and not _iteration(root.node.site, number)]
     if outside and len(outside) == len(roots):

@@ -80,8 +80,8 @@ def reads_at(trace: Trace, source: Source, tensor: Tensor, frame: Site) -> list[
     known = bindings(trace, tensor)
     held = {target_of(source, each) for each in known if isinstance(each.value, Held) and each.value.kind != "tuple"}
     made = tensor.origin
-    match statement_of(trace, made.node) if made is not None else None:
-        case ast.Assign(targets=targets, value=value) if made is not None and value is made.node:
+    match statement_of(trace, made.node):
+        case ast.Assign(targets=targets, value=value) if value is made.node:
             stored = {source.text(made, each) for each in targets if isinstance(each, ast.Subscript)}
         case _:
             stored = set()

@@ -176,7 +176,7 @@ def lifted(site: Site, near: Site) -> Site:
     return site
 
 
-def made_near(tensor: Tensor, near: Site) -> Site | None:
+def made_near(tensor: Tensor, near: Site) -> Site:
     """Where a tensor was computed, in the function that contains `near`."""
     return lifted(tensor.made_at, near)
 

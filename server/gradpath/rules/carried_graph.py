@@ -53,8 +53,6 @@ def _headline(case: Case) -> str:
             ("before all calls", "backward") if turn_of(case.loop) == "call" else ("before the loop", f"`{call}`")
         )
         return f"{_what(case)} is computed once, {once}, and the first {first} frees its graph"
-    if not case.carried:
-        return f"`{call}` needs the graph of an earlier {turn_of(case.loop)}, which is already freed"
     container = case.container
     if container is not None:
         kept = case.source.short(*container)
@@ -65,7 +63,8 @@ def _headline(case: Case) -> str:
     if carried.old:
         return f"`{_use(case)}` still holds {_what(case)} of the previous {turn_of(case.loop)}, whose graph is freed"
     if carried.cached:
-        return f"{_what(case)} is kept from {_when_made(case)}, and the first `{call}` frees its graph"
+        kept = occasion(case.trace, case.made, case.again).removeprefix("in ")
+        return f"{_what(case)} is kept from {kept}, and the first `{call}` frees its graph"
     return f"{_what(case)} carries the graph of the previous {turn_of(case.loop)} into this one"
 
 
@@ -73,28 +72,16 @@ def _use(case: Case) -> str:
     return case.source.short(case.carried[0].use)
 
 
-def _when_made(case: Case) -> str:
-    made = case.made
-    return (
-        occasion(case.trace, made, case.again).removeprefix("in ")
-        if made is not None
-        else f"an earlier {turn_of(case.loop)}"
-    )
-
-
 def _steps(case: Case) -> Iterator[Step]:
     made = case.made
-    if made is not None:
-        if case.from_outside:
-            yield Step(made, f"the graph of {_what(case)} is built, once")
-        else:
-            yield Step(made, with_time(occasion(case.trace, made, case.again), f"builds {_what(case)}"))
+    if case.from_outside:
+        yield Step(made, f"the graph of {_what(case)} is built, once")
+    else:
+        yield Step(made, with_time(occasion(case.trace, made, case.again), f"builds {_what(case)}"))
     yield Step(case.before, with_time(occasion(case.trace, case.before, case.again), "frees its graph"))
-    if case.carried:
-        use = case.carried[0].use
-        when = "" if case.all_from_outside else following(case.trace, use, case.before)
-        if use.node is not case.again.node and not case.all_from_outside:
-            yield Step(use, with_time(when, "uses it again"))
+    use = case.carried[0].use
+    if use.node is not case.again.node and not case.all_from_outside:
+        yield Step(use, with_time(following(case.trace, use, case.before), "uses it again"))
     yield Step(case.again, with_time(following(case.trace, case.again, case.before), "needs the freed graph"))
 
 
@@ -108,7 +95,7 @@ def _why(case: Case, fix: Fix) -> str:
             return way
         case Transformation.DETACH if case.from_outside and is_border(case):
             return f"the step that follows trains nothing upstream of it: {way}"
-        case Transformation.DETACH if case.from_outside or (_is_cached(case) and not after):
+        case Transformation.DETACH if case.from_outside or (case.carried[0].cached and not after):
             return f"if it is not to be trained by this: {way}"
         case Transformation.DETACH if case.container is None:
             return f"start each {turn} from the value alone: {way}"
@@ -119,10 +106,6 @@ def _why(case: Case, fix: Fix) -> str:
     return f"the step comes after the loop and waits for all of them: {way}" if _adds(fix) else way
 
 
-def _is_cached(case: Case) -> bool:
-    return bool(case.carried) and case.carried[0].cached
-
-
 def _help(case: Case) -> str:
     """The way out in general."""
     turn, around = turn_of(case.loop), _around(case)
@@ -130,9 +113,9 @@ def _help(case: Case) -> str:
         return f"call backward once, on the sum of the losses, instead of {around}"
     if case.from_outside:
         return f"compute {_what(case)} inside {around}: each {turn} then has a graph of its own"
-    if not case.carried or not case.name:
+    if not case.name:
         return f"start each {turn} from values alone: detach what is carried over"
-    if _is_cached(case):
+    if case.carried[0].cached:
         return f"compute {_what(case)} again in each {turn}; or keep it detached, if it is not to be trained"
     return f"start each {turn} from the value alone: detach {_what(case)}"
 

@@ -28,16 +28,13 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, tensor: Tensor) -> Report:
     site = failure.site
-    made = tensor.origin
     switch = _switch_of(trace, source, tensor)
     name = name_of(trace, source, tensor, site)
     short = f"`{name}`" if name and len(name) <= 30 else "a tensor"
     steps: list[Step] = []
     if switch is not None:
         steps.append(Step(switch.site, "tensors made under this stay out of graphs"))
-    if made is not None:
-        steps.append(Step(made, f"makes {short}"))
-    steps.append(Step(site, _last(error)))
+    steps += [Step(tensor.origin, f"makes {short}"), Step(site, _last(error))]
     call = source.short(site, limit=34)
     return Report(
         site,
@@ -53,8 +50,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
 def _switch_of(trace: Trace, source: Source, tensor: Tensor) -> Switch | None:
     """The switch under which the tensor, or the one that it is a part of, was made."""
     for each in tensor.lineage():
-        made = each.origin
-        switch = switch_around(trace, source, made) if made is not None else None
+        switch = switch_around(trace, source, each.origin)
         if switch is not None:
             return switch
     return None

@@ -40,11 +40,10 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     write = write_text(trace, source, site, 34)
     name = said(trace, source, view, failure.site, "a view")
     first = view if error.kind is FaultKind.DETACH_VIEW else _first_of(view)
-    made = first.origin
-    steps: list[Step] = []
-    if made is not None:
-        steps.append(Step(made, _origin(error, view)))
-    steps.append(Step(site, "changes the memory of them all" if late else _deed(error)))
+    steps = [
+        Step(first.origin, _origin(error, view)),
+        Step(site, "changes the memory of them all" if late else _deed(error)),
+    ]
     if late:
         steps.append(Step(failure.site, f"reads {name}, which is changed"))
     ways = (

@@ -30,8 +30,8 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
     name = source.short(failure.site, loss, 30) if loss is not None else name_of(trace, source, root, failure.site)
     steps: list[Step] = []
     made = made_near(root, failure.site)
-    unreduced = made is not None and 'reduction="none"' in source.text(made).replace("'", '"')
-    if made is not None and made.node is not failure.site.node:
+    unreduced = 'reduction="none"' in source.text(made).replace("'", '"')
+    if made.node is not failure.site.node:
         steps.append(Step(made, "one loss for each element" if unreduced else f"has {_size(root)}"))
     steps.append(Step(failure.site, "needs a single number"))
     method = call is not None and isinstance(call.func, ast.Attribute) and loss is getattr(call.func, "value", None)

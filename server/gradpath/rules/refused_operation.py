@@ -117,7 +117,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     said = f"`{name}`" if name and len(name) <= _LONGEST else "this"
     made = made_near(tensor, site)
     how = "requires a gradient" if refusal.made == _ON_GRAPH and tensor.node is None else refusal.made
-    steps = [Step(made, how)] if made is not None and made.node is not site.node else []
+    steps = [Step(made, how)] if made.node is not site.node else []
     return Report(
         site,
         refusal.headline.format(name=said),

@@ -47,6 +47,12 @@ class Holder:
         return list(dict.fromkeys(target_of(source, event) for event in self.named))
 
 
+def named(trace: Trace, source: Source, tensors: Sequence[Tensor], otherwise: str = "it") -> tuple[str, str]:
+    """Parameters in words: the first group, and how many more there are; `otherwise` where none has a name."""
+    names = [f"`{group.name}`" for group in groups_of(trace, source, tensors) if group.name]
+    return names[0] if names else otherwise, f" and {len(names) - 1} more" if len(names) > 1 else ""
+
+
 def groups_of(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> list[Group]:
     """The parameters in groups: whole modules where all of their parameters are among `tensors`."""
     left = {id(tensor): tensor for tensor in tensors}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.findings.graphs import reached_leaves
-from gradpath.findings.parameters import groups_of
+from gradpath.findings.parameters import named
 from gradpath.findings.rebinding import rebinding_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import name_of
@@ -127,9 +127,8 @@ def _why(trace: Trace, source: Source, absent: GradientAbsent) -> tuple[list[Ste
 
 def _name(trace: Trace, source: Source, absent: GradientAbsent) -> str:
     """The name of the tensor without a gradient: that of the parameter rather than that of a loop variable."""
-    group = next((each.name for each in groups_of(trace, source, [absent.tensor]) if each.name), "")
-    name = group or name_of(trace, source, absent.tensor, absent.site)
-    return f"`{name}`" if name else "it"
+    name = name_of(trace, source, absent.tensor, absent.site)
+    return named(trace, source, [absent.tensor], f"`{name}`" if name else "it")[0]
 
 
 RULE = Rule(

@@ -9,7 +9,7 @@ from itertools import dropwhile
 
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.learning import learners
-from gradpath.findings.parameters import groups_of
+from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Rule, Source, Step, reports
 from gradpath.findings.syntax import statement_of
 from gradpath.findings.ways import ways_in
@@ -45,11 +45,11 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 def _report_spared(trace: Trace, source: Source, found: Spared) -> Report:
     """The report of a condition by which a loop freezes parameters, and which leaves out what is frozen already."""
-    names = [group.name for group in groups_of(trace, source, found.tensors)]
-    more, they = (f" and {len(names) - 1} more", "they were") if len(names) > 1 else ("", "it was")
+    what, more = named(trace, source, found.tensors)
+    they = "they were" if more else "it was"
     return Report(
         found.site,
-        f"`{names[0]}`{more} never learn{'' if more else 's'}: {they} frozen before",
+        f"{what}{more} never learn{'' if more else 's'}: {they} frozen before",
         (
             Step(found.frozen, "no longer requires gradients"),
             Step(found.site, "leaves it as it is: frozen"),

@@ -14,7 +14,7 @@ from gradpath.autograd.tensor import UNSEEN, Node, Tensor
 from gradpath.findings.gradient_flow import Effect, Entry, flow_of, moment_of
 from gradpath.findings.graphs import leaves, nodes_of, reached_leaves, takes, terms_of
 from gradpath.findings.learning import learners
-from gradpath.findings.parameters import groups_of
+from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import following, short_operation, with_time
 from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between, once
@@ -36,8 +36,7 @@ class Stray:
     def report(self, trace: Trace, source: Source) -> Report:
         """The finding in words."""
         backward, step = source.short(self.stray.site, limit=32), source.short(self.step.site, limit=32)
-        names = [group.name for group in groups_of(trace, source, self.parameters) if group.name]
-        what = f"`{names[0]}`" if names else "its parameters"
+        what, _ = named(trace, source, self.parameters, "its parameters")
         return Report(
             self.stray.site,
             f"`{backward}` leaves gradients in {what}, and `{step}` adds them to its own",

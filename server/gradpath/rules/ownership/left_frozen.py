@@ -9,7 +9,7 @@ from gradpath.autograd.aliases import whole_of
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.learning import Learner, learners
-from gradpath.findings.parameters import groups_of
+from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
 from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Trace
 from gradpath.support.fast_dataclasses import dataclass
@@ -26,8 +26,7 @@ class LeftFrozen:
 
     def report(self, trace: Trace, source: Source) -> Report:
         """The finding in words."""
-        names = [f"`{group.name}`" for group in groups_of(trace, source, self.tensors) if group.name]
-        what = names[0] if names else "what is frozen"
+        what, _ = named(trace, source, self.tensors, "what is frozen")
         return Report(
             self.site,
             f"{what} learns no more after this: nothing thaws what is frozen here",

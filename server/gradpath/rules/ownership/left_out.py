@@ -9,7 +9,7 @@ from functools import partial
 from gradpath.autograd.tensor import UNSEEN, Shape, Tensor
 from gradpath.findings.gradient_flow import flow_of, is_harmless
 from gradpath.findings.graphs import leaves, takes
-from gradpath.findings.parameters import groups_of, tensors_of, ways_of
+from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
@@ -102,11 +102,10 @@ def ungrouped(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]
 
 
 def _is_in_no_group(trace: Trace, missing: Sequence[Tensor], groups: Site, source: Source, given: Given) -> Words:
-    names = [group.name for group in groups_of(trace, source, missing)]
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    what, more = named(trace, source, missing)
     is_never, it_is = ("are", "they are") if more else ("is", "it is")
     return Words(
-        f"`{names[0]}`{more} {is_never} never trained: {it_is} in no group of the optimizer",
+        f"{what}{more} {is_never} never trained: {it_is} in no group of the optimizer",
         (Step(groups, "groups that leave some parameters out"), Step(given.site, "takes these groups alone")),
         f"put {'them' if more else 'it'} into a group as well",
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import UNSEEN, Tensor
-from gradpath.findings.parameters import groups_of
+from gradpath.findings.parameters import groups_of, named
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import tests_of
 from gradpath.interpreter.ownership import Given, Named, Taken
@@ -29,10 +29,8 @@ class Undone:
 
     def report(self, trace: Trace, source: Source) -> Report:
         """The finding in words."""
-        names = [f"`{group.name}`" for group in groups_of(trace, source, self.tensors) if group.name]
-        what = names[0] if names else "what is frozen"
+        what, more = named(trace, source, self.tensors, "what is frozen")
         thaws = source.short(self.thawed, limit=34)
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         return Report(
             self.thawed,
             f"{what}{more} learn{'' if more else 's'} all the same: `{thaws}` thaws again",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings import cuts
-from gradpath.findings.parameters import groups_of
+from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
 from gradpath.findings.ways import Severed
@@ -32,9 +32,7 @@ class CutTerm:
 
     def report(self, trace: Trace, source: Source) -> Report:
         cause, ran = self.severed.cause, self.severed.ran
-        names = [f"`{group.name}`" for group in groups_of(trace, source, self.parameters) if group.name]
-        what = names[0] if names else "what it came from"
-        more = f" and {len(names) - 1} others" if len(names) > 1 else ""
+        what, more = named(trace, source, self.parameters, "what it came from")
         return Report(
             self.place,
             f"a term of the loss gives {what}{more} no gradient: {cuts.verdict(trace, source, cause, self.place)}",

@@ -116,6 +116,7 @@ class Way(Enum):
     USE_TENSOR = _T.UNDO_CUT, "Use the tensor itself instead of {what}"
     USE_ITSELF = _T.UNDO_CUT, "Use {what} itself"
     FROM_PARTS = _T.RECOMPUTE, "Compute with the parts: make {what} of them after {lines}{stated}"
+    USE_PARTS = _T.RECOMPUTE, "Compute with the parts: use {what} on {on}"
     ASK_ITSELF = _T.UNDO_CUT, "Ask for {what} itself"
     NO_FORCE = _T.UNDO_CUT, "Require no gradient by force"
     DELETE_COPY = _T.UNDO_CUT, "Delete the copy"

@@ -30,6 +30,7 @@ from tests.fixes.trial import edited, reported
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OTHERWISE = {
+    "folds_with_one_optimizer": "the twin resets one model, after the fix each fold has a model and an optimizer",
     "dataparallel_module_access_cache": "the twin computes without a graph what its optimizer has, too",
     "two_heads_two_backwards": "the twin has a trunk for each head",
 }

@@ -124,18 +124,24 @@ def _lending(source: Source, site: Site, whole: ast.expr, node: ast.expr, value:
     document = source.document(site)
     lender = edits.followed(edits.flat(document, value), value, "")
     text = f"{lender} + ({edits.flat(document, node)} - {lender}).detach()"
-    repair = Repair(Way.LEND_GRADIENT, (last_name(getattr(node, "func", node)) or lender,), (site.line,), text)
+    repair = Repair(
+        Way.LEND_GRADIENT, ((isinstance(node, ast.Call) and last_name(node.func)) or lender,), (site.line,), text
+    )
     written = text if isinstance(whole, ast.BinOp) else f"({text})"
     return Fix.by(repair, Safety.UNSAFE, (edits.replace(document, whole, written),))
 
 
 def turned(source: Source, site: Site) -> Iterator[Fix]:
-    """`x + (q - x).detach()` in place of `q + (x - q).detach()`: the value of `q`, the gradient of `x`."""
+    """`x + (q - x).detach()` has the value of `q`, the gradient of `x`; for `q + (x - q).detach()` or `x + (q - x)`."""
     match site.node:
         case ast.BinOp(
             left=constant,
             op=ast.Add(),
             right=ast.Call(func=ast.Attribute(attr="detach", value=ast.BinOp(left=lender, op=ast.Sub()))),
+        ):
+            yield _lending(source, site, site.node, constant, lender)
+        case ast.BinOp(left=lender, op=ast.Add(), right=ast.BinOp(left=constant, op=ast.Sub(), right=again)) if (
+            ast.dump(again) == ast.dump(lender)
         ):
             yield _lending(source, site, site.node, constant, lender)
 

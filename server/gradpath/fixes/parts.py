@@ -12,11 +12,11 @@ from gradpath.findings.syntax import block_of, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import names_in, stored_names
+from gradpath.source.index import inside, names_in, stored_names
 
 
 def put_together(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
-    """`points = torch.cat([x, t], dim=1)` after `x, t = points[:, :1], points[:, 1:]`."""
+    """After `x, t = points[:, :1], points[:, 1:]` they are used, or `points = torch.cat([x, t], dim=1)` is made."""
     site = part.origin
     if not isinstance(site.node, ast.Subscript):
         return
@@ -24,6 +24,15 @@ def put_together(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
     torch = edits.torch_in(document)
     block, flat = block_of(trace, statement_of(trace, site.node)), ast.unparse(whole)
     taken = [(each, *pair) for each in block for pair in _pairs(each) if ast.unparse(pair[1].value) == flat]
+    known = {ast.unparse(each): name for _, name, each in taken}
+    last = max((each.lineno for each, *_ in taken), default=0)
+    later = (one for each in block if each.lineno > last for one in inside(each, ast.Subscript))
+    again = [each for each in later if ast.unparse(each) in known]
+    if again:
+        used, lines = (known[ast.unparse(each)] for each in again), sorted({each.lineno for each in again})
+        repair = Repair(Way.USE_PARTS, tuple(dict.fromkeys(used)), tuple(lines))
+        changes = tuple(edits.replace(document, each, known[ast.unparse(each)]) for each in again)
+        yield Fix.by(repair, Safety.SAFE, changes)
     dims = {_dimension(each.slice) for _, _, each in taken}
     if torch is None or not isinstance(whole, ast.Name) or len(taken) < 2 or len(dims) > 1:
         return

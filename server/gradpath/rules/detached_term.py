@@ -7,10 +7,11 @@ from collections.abc import Iterator, Set
 
 from gradpath.diagnostic import Level
 from gradpath.findings import cuts
-from gradpath.findings.estimates import estimates
+from gradpath.findings.estimates import Estimate, estimates
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.report import Finding, Report, Rule, Source, reports
 from gradpath.findings.unreached import unreached
+from gradpath.fixes.cut_fixes import turned
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.rules.terms.anchored import anchored
 from gradpath.rules.terms.cancelled import cancelled
@@ -19,6 +20,7 @@ from gradpath.rules.terms.constant_terms import Term, constant_terms
 from gradpath.rules.terms.drawn_terms import drawn_terms
 from gradpath.rules.terms.flat_terms import flat_terms
 from gradpath.rules.terms.unused_terms import unused_terms
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -40,10 +42,24 @@ def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST |
             yield term  # What is under the same `no_grad` is one fault.
     yield from cancelled(trace, ran)
     yield from anchored(trace, ran)
-    yield from estimates(trace, ran)
+    yield from map(_Lending, estimates(trace, ran))
     yield from drawn_terms(trace, ran)
     yield from unused_terms(trace, source, ran)
     yield from flat_terms(trace, source, ran)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lending:
+    """An estimate that lends the gradient to nothing, with the way round that works."""
+
+    estimate: Estimate
+
+    @property
+    def site(self) -> Site:
+        return self.estimate.site
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        return replace(self.estimate.report(trace, source), fixes=source.proposed(turned(source, self.site)))
 
 
 def _block(trace: Trace, source: Source, site: Site) -> ast.AST | None:

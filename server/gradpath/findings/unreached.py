@@ -161,9 +161,9 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
 
     A parameter that the call with the backward has made as well only gets its first values before the backward.
     """
+    found = _frozen_for_a_time(trace)
     loops = {loop for run in runs for loop, _ in run.site.loops}
     calls = {id(frame.caller) for run in runs for frame in run.site.frames() if frame.caller is not None}
-    found = {id(event.tensor.storage) for event in trace.of(Flagged) if not event.value}
     began = False
     for event in trace.among(Mutated, Replaced, BackwardRan):
         began = began or isinstance(event, BackwardRan)
@@ -178,6 +178,19 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
         in_loop = any(loop in loops for loop, _ in event.site.loops)
         if in_loop or (_is_in(event.site, calls) and (began or not _is_in(kept.origin, calls))):
             found.update((id(event.tensor.storage), id(kept.storage)))
+    return found
+
+
+def _frozen_for_a_time(trace: Trace) -> set[int]:
+    """The memory that was frozen, and not thawed again before the first backward."""
+    found: set[int] = set()
+    began = False
+    for event in trace.among(Flagged, BackwardRan):
+        began = began or isinstance(event, BackwardRan)
+        if isinstance(event, Flagged) and not event.value:
+            found.add(id(event.tensor.storage))
+        elif isinstance(event, Flagged) and not began:
+            found.discard(id(event.tensor.storage))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.gradients import is_step_function
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Creation, Tensor
@@ -210,6 +211,8 @@ def _besides(trace: Trace) -> dict[int, list[_Written]]:
             found.setdefault(id(tensor), []).append(_Written(time, source, taken))
 
     for time, event in enumerate(trace.events):
+        for weight, value, cause in _copied_into_weights(event):
+            got(time, weight.member_of or weight, value, cause)
         match event:
             case Built():
                 for output in event.node.outputs:
@@ -229,6 +232,24 @@ def _besides(trace: Trace) -> dict[int, list[_Written]]:
             case Replaced(source=Tensor() as source):
                 got(time, event.tensor, source, Cause("data", event.site, event.tensor))
     return found
+
+
+def _copied_into_weights(event: object) -> Iterator[tuple[Tensor, Tensor, Cause]]:
+    """The values with a graph that `weight.data.copy_(value)`, or the same under `no_grad`, leaves in a parameter.
+
+    What another parameter is has no graph: a network that follows another one.
+    """
+    match event:
+        case Built(node=node, site=site) if short_operation(node.name) == "copy_" and node.outputs:
+            written, values = node.outputs[0], event.operands
+        case Mutated(tensor=written, sources=values, site=site) if short_operation(event.write.operation) == "copy_":
+            pass
+        case _:
+            return
+    weight = memory_of(written)
+    for value in values if weight.is_parameter else ():
+        if value is not written and value is not weight and value.requires_grad and not value.is_parameter:
+            yield weight, value, Cause("data", site, written)
 
 
 class _Times:

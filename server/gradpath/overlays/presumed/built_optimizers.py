@@ -1,4 +1,7 @@
-"""Optimizers that something unseen makes of parameters that the program hands it: it has these, and no others."""
+"""Optimizers that something unseen makes of parameters, or of a model, that the program hands it.
+
+It has these parameters, or those that the model has then, and no others.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,12 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.presumed import model_parts
+from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.optim import TORCH_OPTIM, OptimizerInstance, collect, note_given
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.overlays.torch.used_up import Drawn
-from gradpath.source.index import methods_called
+from gradpath.source.index import inside, methods_called
 from gradpath.source.nodes import last_name, nodes, noted
 
 _TRAINING = frozenset({"step", "zero_grad"})
@@ -23,8 +28,13 @@ _TRAINING = frozenset({"step", "zero_grad"})
 def note(machine: Machine, made: Unknown, arguments: Arguments) -> None:
     """Tell the trace which parameters `made` has, if the program hands them over and uses it as an optimizer."""
     handed = arguments.get(0, "params", None)
-    if not _is_of_parameters(handed) or not _trains(machine):
+    if not _trains(machine):
         return
+    if not _is_of_parameters(handed):
+        models = [each for each in arguments.all() if isinstance(each, ModuleInstance) or role_of(each) == "model"]
+        if len(models) != 1 or not _is_made_once(machine):
+            return
+        handed = machine.call(machine.attribute(models[0], "parameters"), Arguments())
     optimizer = OptimizerInstance(TORCH_OPTIM["SGD"])
     try:
         collect(machine, optimizer, handed, {})
@@ -59,6 +69,15 @@ def _trains(machine: Machine) -> bool:
     owner = None if function is None else function.owner
     bodies = [body] if owner is None or owner.node is None else [body, owner.node]
     return named is not None and any(named in _trainers(each) for each in bodies)
+
+
+def _is_made_once(machine: Machine) -> bool:
+    """True if the body has one such call: of two optimizers of a model each has a part, and it is not known which."""
+    function = machine.frame.function
+    body = machine.trace.entry if function is None else function.node
+    made = machine.node.func if isinstance(machine.node, ast.Call) else None
+    calls = [each for each in inside(body, ast.Call) if made is not None and last_name(each.func) == last_name(made)]
+    return len(calls) == 1
 
 
 @noted

@@ -112,15 +112,15 @@ def unregistered(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacki
     kept = held | touched(trace)
     names = {id(event.tensor): event for event in trace.of(Bound) if event.tensor is not None}
     for number, leaf in leaves_with_gradient(trace).items():
-        made = None if number in kept or is_of_layer(leaf) else _constructed(trace, leaf)
-        if made is None:
+        made = set() if number in kept or is_of_layer(leaf) else _constructed(trace, leaf)
+        if not made:
             continue
         own = None if leaf.is_parameter else names.get(number)
         bound = own or next((names[each] for each in names if _is_moved(names[each], leaf)), None)
         if bound is None or bound.site.caller is not leaf.origin.caller:
             continue
         for given in trace.of(Given):
-            if any(_constructed(trace, each) is made for each in given.parameters):
+            if any(not made.isdisjoint(_constructed(trace, each)) for each in given.parameters):
                 yield Lacking((leaf,), bound.site, [given], partial(_is_plain_tensor, bound))
                 break
 
@@ -141,15 +141,16 @@ def _is_moved(bound: Bound, leaf: Tensor) -> bool:
     return bound.tensor is not None and len(bound.tensor.maker) == 1 and bound.tensor.maker[0] is leaf
 
 
-def _constructed(trace: Trace, tensor: Tensor) -> Site | None:
-    """The call of the class with a `forward` whose `__init__` has made a tensor, or the layer that it is of."""
-    made = tensor.origin
-    frames = made.frames()
-    for frame in frames:
+def _constructed(trace: Trace, tensor: Tensor) -> set[int]:
+    """The calls of the classes whose `__init__` has made a tensor, or the layer that it is of: all have a `forward`."""
+    found: set[int] = set()
+    for frame in tensor.origin.frames():
         owner, method = method_of(trace, frame.node)
         if owner is not None and method == "__init__":
-            return frame.caller if has_method(owner, "forward") else None
-    return None
+            if not has_method(owner, "forward"):
+                break
+            found.add(id(frame.caller))
+    return found
 
 
 def remade(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:

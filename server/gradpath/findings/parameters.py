@@ -49,7 +49,7 @@ class Holder:
 
 def named(trace: Trace, source: Source, tensors: Sequence[Tensor], otherwise: str = "it") -> tuple[str, str]:
     """Parameters in words: the first group, and how many more there are; `otherwise` where none has a name."""
-    names = [f"`{group.name}`" for group in groups_of(trace, source, tensors) if group.name]
+    names = list(dict.fromkeys(f"`{group.name}`" for group in groups_of(trace, source, tensors) if group.name))
     return names[0] if names else otherwise, f" and {len(names) - 1} more" if len(names) > 1 else ""
 
 

@@ -14,14 +14,14 @@ from gradpath.findings.learning import learners
 from gradpath.findings.parameters import tensors_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted, short_operation
-from gradpath.findings.syntax import function_of, statement_of, tests_of
+from gradpath.findings.syntax import ancestry, function_of, statement_of, tests_of
 from gradpath.fixes import edits
 from gradpath.fixes.copying_fixes import copied
 from gradpath.interpreter.ownership import Loaded, Named, Rejoined, Taken
-from gradpath.interpreter.trace import Built, CutOff, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import Bound, Built, CutOff, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.best_states import BestState, best_states
-from gradpath.source.index import holds
+from gradpath.source.index import holds, variables
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 
@@ -123,6 +123,20 @@ def _twins_with(trace: Trace, parameter: Tensor) -> list[Named]:
     return next((list(each.values()) for each in networks.values() if len(each) > 1), [])
 
 
+def _unseen_twins(trace: Trace, mixture: Mixture) -> list[Bound]:
+    """The same of a network that is not seen, by the names that lead to the place: of a loop, or handed over."""
+    frames = mixture.site.frames()
+    loops = (each for frame in frames for each in ancestry(trace, frame.node) if isinstance(each, ast.For))
+    heads = [*(each.iter for each in loops), *(frame.node for frame in frames if isinstance(frame.node, ast.Call))]
+    read = {each.attr if isinstance(each, ast.Attribute) else each.id for head in heads for each in variables(head)}
+    networks: dict[int, dict[str, Bound]] = {}
+    for event in trace.of(Bound):
+        assigned = isinstance(statement_of(trace, event.site.node), ast.Assign)
+        if assigned and event.name in read and event.tensor is None:
+            networks.setdefault(id(event.value), {}).setdefault(event.name, event)
+    return next((list(each.values()) for each in networks.values() if len(each) > 1), [])
+
+
 def _names_in(node: ast.AST) -> list[ast.Attribute | ast.Name]:
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Attribute() | ast.Name() as own), args=[given, *_]):
@@ -132,7 +146,7 @@ def _names_in(node: ast.AST) -> list[ast.Attribute | ast.Name]:
     return []
 
 
-def _of_twins(trace: Trace, source: Source, first: Named, second: Named, last: Step) -> Report:
+def _of_twins(trace: Trace, source: Source, first: Named | Bound, second: Named | Bound, last: Step) -> Report:
     """The report of two names for one network, one of which is told to follow the other."""
     old, new = (_text_of(source, each) for each in (first, second))
     return Report(
@@ -148,7 +162,7 @@ def _of_twins(trace: Trace, source: Source, first: Named, second: Named, last: S
     )
 
 
-def _text_of(source: Source, named: Named) -> str:
+def _text_of(source: Source, named: Named | Bound) -> str:
     match named.site.node:
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
             return ast.unparse(target)
@@ -324,7 +338,7 @@ def _of_difference(source: Source, difference: Tensor, used: Site) -> Report:
 
 def _of_itself(trace: Trace, source: Source, mixture: Mixture) -> Report:
     """The report of a network that is mixed with itself, as it has two names, is handed over or gone through twice."""
-    twins = _twins_with(trace, mixture.own)
+    twins = _twins_with(trace, mixture.own) or _unseen_twins(trace, mixture)
     if len(twins) > 1:
         last = Step(mixture.site, "mixes the network with itself: it stays as it is")
         return _of_twins(trace, source, twins[0], twins[-1], last)
@@ -353,7 +367,7 @@ def _of_led(source: Source, mixture: Mixture, step: Stepped) -> Report:
     )
 
 
-def _network_copied(trace: Trace, source: Source, named: Named) -> Iterator[Fix]:
+def _network_copied(trace: Trace, source: Source, named: Named | Bound) -> Iterator[Fix]:
     """`copy.deepcopy(model)` where a second name is bound to a network."""
     document = source.document(named.site)
     match statement_of(trace, named.site.node):

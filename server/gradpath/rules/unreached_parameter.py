@@ -53,10 +53,13 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     places = found.places if len(lent) != 1 else lent if len(rest) < 2 else (*rest, *lent)
     copies = [place for place in places if cuts.is_copy(place.severed.cause)]
     others = [place for place in places if place not in copies]
-    # A choice has no gradient by nature: beside one, the slip is what was made a number.
+    # A choice has no gradient by nature: beside one, the slip is what was made a number, or an estimate turned around.
     chosen = all(cuts.is_choice(each.severed.cause) for each in others)
     one = 1 in (len(places), len(lent)) or (len(copies) == 1 and chosen)
+    turned_around = [place for place in places if place.estimate is not None]
     main = copies[0] if one and copies else places[0]
+    if len(turned_around) == 1:
+        one, main = True, turned_around[0]
     first = main.severed
     at = _at(trace, source, main) if one else found.step.site
     steps = [step for place in places[:MOST_CUTS] for step in _cut(trace, source, place)]

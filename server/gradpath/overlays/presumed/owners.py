@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from gradpath.overlays.presumed.roles import part_of_model, part_of_optimizer
+from gradpath.overlays.presumed.roles import part_of_model, part_of_optimizer, role_of_name
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
 
@@ -64,8 +64,13 @@ def _last_word(name: str) -> str:
 
 
 def owned(optimizer: str, models: Iterable[tuple[str, _Held]]) -> list[_Held]:
-    """The models that an optimizer of this name owns, by the first row that matches any."""
+    """The models that an optimizer of this name owns, by the first row that matches any.
+
+    None by a name that is no optimizer's, such as `first`: there may be a `second`, for another part.
+    """
     part = part_of_optimizer(optimizer)
+    if not part and role_of_name(optimizer) != "optimizer":
+        return []
     known = [(part_of_model(name), held) for name, held in models]
     for row in OWNERS:
         found = [held for name, held in known if row.match(part, name)]

@@ -10,7 +10,7 @@ from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_harmless,
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import same_activation
-from gradpath.findings.syntax import call_of, function_of
+from gradpath.findings.syntax import call_of, class_of, function_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import moving
 from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Event, Lent, Stepped, Trace
@@ -62,16 +62,17 @@ def _empty(trace: Trace, source: Source, clip: Clipped) -> Report:
 
 
 def _kept_as_list(trace: Trace, source: Source, clip: Clipped, given: ast.expr | None) -> Iterator[Fix]:
-    """`params = list(model.parameters())`, where the function binds the variable once."""
-    function = function_of(trace, clip.site.node) or trace.entry
+    """`params = list(model.parameters())`, where the function, or for an attribute the class, binds it once."""
+    owner = class_of(trace, clip.site.node) if isinstance(given, ast.Attribute) else None
     document = source.document(clip.site)
     bound = [
         each.value
-        for each in inside(function, ast.Assign)
+        for each in inside(owner or function_of(trace, clip.site.node) or trace.entry, ast.Assign)
         if any(ast.dump(target) == _stored(given) for target in each.targets)
     ]
     if len(bound) == 1:
-        text = f"list({edits.flat(document, bound[0])})"
+        made = edits.flat(document, bound[0])
+        text = f"[{made[1:-1]}]" if isinstance(bound[0], ast.GeneratorExp) else f"list({made})"
         repair = Repair(Way.LIST_OF, text=text)
         yield Fix.by(repair, Safety.SAFE, (edits.replace(document, bound[0], text),))
 

@@ -40,7 +40,8 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
         return None
     inside = function.owner.node if function.owner is not None else None
     made = _made_in(tree)
-    beside = _made_in(inside or function.node)
+    handed = handed_on(function.node, inside, argument.arg, tree)
+    beside = _made_in(inside or function.node).union(*(_made_in(helper) for helper, _ in handed))
     found = [
         each
         for each in profiles

@@ -162,7 +162,8 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
             inputs[name] = [parameter.tensor]
         elif isinstance(parameter, Unknown):  # A property of the program's class computes it.
             return machine.unknown("layer of which a parameter is computed", None, (parameter, *values.all()))
-    behaviour = spec.behaviour(module.training, kinds)
+    mode = module.training if isinstance(module.training, bool) else None
+    behaviour = spec.behaviour(mode, kinds)
     if behaviour.inplace is not None:
         machine.emit(Applied(spec.name, module.made, machine.site()))
     return run_behaviour(machine, spec.name, spec, behaviour, inputs, {**module.settings, **bound})

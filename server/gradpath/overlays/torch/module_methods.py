@@ -70,7 +70,7 @@ def _set_training(value: bool) -> Method:
         todo, seen = [module], {id(module)}
         while todo:
             each = todo.pop()
-            each.training = wanted if isinstance(wanted, bool) else None
+            each.set_mode(wanted)
             for _, child in list(each.children()):
                 if id(child) in seen:
                     continue

@@ -44,7 +44,7 @@ class ModuleInstance(Instance):
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
-        self.training: bool | None = True
+        self.training: bool | Unknown = True
         self.made: Site | None = None
         self.spec: ModuleSpec | None = None
         self.settings: dict[str, Value] = {}
@@ -60,11 +60,7 @@ class ModuleInstance(Instance):
 
     def native_attribute(self, machine: Machine, name: str) -> Value:
         if name == "training":
-            return (
-                machine.unknown("training", ("training", machine.id_of(self)), (), data=True)
-                if self.training is None
-                else self.training
-            )
+            return self.training
         method = self.methods.get(name)
         if method is not None:
             return NativeFunction(f"Module.{name}", lambda m, a: method(m, self, a))
@@ -72,6 +68,10 @@ class ModuleInstance(Instance):
         if register is not None:
             return NativeFunction(f"Module.{name}", lambda m, a: register(self.hooks, a))
         return self._table(name)
+
+    def set_mode(self, training: Value) -> None:
+        """Put this module alone into training mode, or out of it; an unknown is decided where it is asked for."""
+        self.training = training if isinstance(training, Unknown) else bool(training)
 
     def _table(self, name: str) -> Value:
         """`_parameters`, `_buffers` or `_modules`: what is stored or deleted there is an attribute."""
@@ -94,7 +94,7 @@ class ModuleInstance(Instance):
         if replaced and isinstance(value, TensorValue) and not value.tensor.is_parameter:
             raise AutogradError(FaultKind.PARAMETER_ASSIGNMENT, tensor=value.tensor)
         if name == "training":
-            self.training = value if isinstance(value, bool) else None
+            self.set_mode(value)
             return
         if isinstance(value, (List, Dict, tuple)):
             self.filled[name] = value, machine.site()

@@ -176,6 +176,7 @@ def _extreme(name: str) -> Callable[[Machine, Arguments], Value]:
             if open or "key" in arguments.keywords:
                 return machine.unknown(name, None, tuple(values))
         if values and all(isinstance(value, (int, float)) for value in values):
+            machine.depends_on(*values)
             return function(values)  # type: ignore[type-var]
         if values and len(values) == 1:
             return values[0]
@@ -353,6 +354,7 @@ def number(name: str) -> Callable[[Machine, Arguments], Value]:
         given = [each for each in arguments.positional if isinstance(each, CONSTANTS)]
         if name == "round" and not all(map(is_whole, given[1:])):
             return machine.unknown(name, made=made)
+        machine.depends_on(*given)
         try:
             return bounded(machine, function(*given))
         except (OverflowError, ValueError) as error:

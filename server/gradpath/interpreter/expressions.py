@@ -154,7 +154,8 @@ def _compare(machine: Machine, node: ast.Compare) -> Value:
     for index, (operator, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
         right = evaluate(machine, right_node)
         machine.node = node
-        machine.unsteady += type(left) is int or (type(right) is int and not isinstance(right_node, ast.Constant))
+        if type(left) is int or (type(right) is int and not isinstance(right_node, ast.Constant)):
+            machine.depends_on(left, right)
         result = compare(machine, operator, left, right)
         if index < len(node.ops) - 1 and machine.truth(result) is False:
             return False

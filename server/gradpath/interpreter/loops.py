@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.bounds import TOO_MUCH, Overworked, length_of
@@ -149,18 +150,17 @@ class _Share:
 class _Watch:
     """Watches whether the next iteration of a loop would be as those before.
 
-    It may be another where the program compared whole numbers, such as counters, or kept a graph beyond its backward
-    or built one after it, or where an iteration did not come to the same statements, and arms of expressions, as the
-    one before. `last` is how the same loop ran in the iteration before of a loop around.
+    It may be another where an iteration did not come to the same statements, arms of expressions and whole numbers on
+    which something depends, such as counters, as the one before, or where the program kept a graph beyond its backward
+    or built one after it. `last` is how the same loop ran in the iteration before of a loop around.
     """
 
     def __init__(self, machine: Machine, last: Round | None) -> None:
         self._machine = machine
         self._last = last
-        self._unsteady = machine.unsteady
         self._spent_before = machine.spent_before
-        self._begun = machine.trace.steps
-        self._came_to: list[frozenset[ast.AST]] = []
+        self._begun, self._tested = machine.trace.steps, len(machine.tests)
+        self._came_to: list[Round] = []
         self._seen = 0
 
     def limit(self, done: int) -> int:
@@ -168,17 +168,22 @@ class _Watch:
 
         If the third reached statements for the first time, a fourth shows the effect of reaching them again.
         """
-        seen, self._seen = self._seen, len(self._machine.trace.visits)
+        machine = self._machine
+        seen, self._seen = self._seen, len(machine.trace.visits)
         if done == FEW:
             return FEW + (self._seen > seen)
         most = FEW if self._last is None else STEADY
-        if self._machine.unsteady != self._unsteady or done > STEADY:
+        if done > STEADY:
             return most
+        tests = machine.tests[self._tested :]
         if done > len(self._came_to):
-            self._came_to.append(frozenset(self._machine.come_to(self._begun)))
-            self._begun = self._machine.trace.steps
-        if self._last is None:
-            return most if done == STEADY and not (self._is_steady() and self._spends_all()) else STEADY
+            self._came_to.append(frozenset(chain(machine.come_to(self._begun), tests)))
+            self._begun, self._tested = machine.trace.steps, len(machine.tests)
+        if self._last is None and done == STEADY and self._is_steady() and self._spends_all():
+            machine.late_loops.add(machine.frame.loops[-1].number)
+            return STEADY
+        if self._last is None:  # What depends on numbers has to be seen to do so on the same ones.
+            return most if done == STEADY or tests else STEADY
         repeats = done == 1 and self._last == self.round()
         return 1 if repeats and not self._holds_graphs() else STEADY
 
@@ -194,8 +199,8 @@ class _Watch:
         return any(machine.library.holds_graph(each, since=since) for each in (*variables, *inside))
 
     def round(self) -> Round:
-        """A summary of the iterations so far."""
-        return Round(self._unsteady, self._came_to[0]) if self._is_steady() else Round(-1, frozenset())
+        """What each of the iterations so far came to."""
+        return self._came_to[0] if self._is_steady() else frozenset()
 
     def _is_steady(self) -> bool:
         return bool(self._came_to) and self._came_to[0] == self._came_to[-1]

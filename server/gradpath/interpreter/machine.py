@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Protocol
 from weakref import ref
 
@@ -116,7 +116,7 @@ class Machine:
         self.loop_count = 0
         self.counter_tests = 0
         self.questions = 0  # How often a branch came up that the source does not settle.
-        self.unsteady = 0  # How often something happened because of which a later iteration of a loop may differ.
+        self.tests: list[object] = []  # What a later iteration of a loop may do otherwise: see `depends_on`.
         self.spent_before = 0  # How many unknown values there were at the last backward.
         self.strayed = 0  # How often code of other files went on after an exception that is not certain.
         self.era = 0  # Ends where unseen code may have written into tensors: a flag may be set then.
@@ -200,7 +200,8 @@ class Machine:
 
     def ran_backward(self, call: BackwardCall, executed: Sequence[Node]) -> None:
         self.budget.refill()
-        self.unsteady += call.retain
+        if call.retain:
+            self.tests.append(object())  # It equals no other: whatever is kept, another iteration may go through it.
         self.spent_before = self.unknown_count
         self.emit(BackwardRan(call, tuple(executed), self.site()))
 
@@ -338,8 +339,13 @@ class Machine:
         """The truth of `value`, or None where it is not settled."""
         if isinstance(value, Object):
             return value.truth(self)
-        self.unsteady += type(value) is int
+        if type(value) is int:
+            self.depends_on(value)
         return bool(value)
+
+    def depends_on(self, *numbers: Value) -> None:
+        """Note that something depends on whole numbers: an iteration of a loop with others may do something else."""
+        self.tests.append((self.node, *(each for each in numbers if isinstance(each, (int, float)))))
 
     # Calls
 
@@ -433,6 +439,17 @@ class Machine:
             if self._latest[part] <= since:
                 break
             yield part
+
+    @contextmanager
+    def beforehand(self) -> Iterator[None]:
+        """Execute what Python has executed before: an iteration of a loop that is the first to need it is no other."""
+        latest, tested = self._latest, len(self.tests)
+        self._latest = {}
+        try:
+            yield
+        finally:
+            self._latest = latest
+            del self.tests[tested:]
 
     def end(self) -> None:
         """Release everything but the trace, which spares the garbage collector the search."""

@@ -209,7 +209,7 @@ class Module(Object):
         if not allowance.active:
             machine.path, budget.steps, allowance.active = Path(), allowance.steps, True
         try:
-            with machine.autograd.mode(grad=True, inference=False):
+            with machine.autograd.mode(grad=True, inference=False), machine.beforehand():
                 yield
         finally:
             if not before[4]:

@@ -47,13 +47,18 @@ def binary(machine: Machine, operator: type[ast.operator], left: Value, right: V
     if isinstance(left, Unknown):
         return left.binary(machine, name, right, False)
     if isinstance(right, Unknown):
-        machine.unsteady += name == "mod" and type(left) is int
+        if name == "mod" and type(left) is int:
+            machine.depends_on(left)
         return right.binary(machine, name, left, True)
     if isinstance(left, Object) or isinstance(right, Object):
         if name == "mod" and isinstance(left, str):
             return machine.unknown("text", None, (right,), data=True)
         return machine.unknown("arithmetic of objects", None, (left, right), made=Made.ARITHMETIC)
     return _constants(machine, name, function, left, right)
+
+
+_COARSE = frozenset({"mod", "floordiv", "rshift", "and"})
+"""Operators that give the same for different counters."""
 
 
 def _constants(
@@ -64,6 +69,8 @@ def _constants(
         return machine.unknown("text", None, (right,), data=True) if text is None else text
     if not is_affordable(name, left, right):
         return too_large(machine, (left, right))
+    if name in _COARSE and type(left) is int:
+        machine.depends_on(left, right)
     try:
         return bounded(machine, function(left, right))
     except ZeroDivisionError:

@@ -161,7 +161,7 @@ def _define(machine: Machine, late: Mapping[str, ast.stmt], done: set[str], name
     frame.depth = machine.frame.depth
     machine.frame, machine.trace.events = frame, []
     try:
-        with machine.autograd.mode(grad=True, inference=False):
+        with machine.autograd.mode(grad=True, inference=False), machine.beforehand():
             _drain(machine, [statement])
     except (Raised, AutogradError):
         return UNDEFINED

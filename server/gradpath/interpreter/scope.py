@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Value
@@ -150,12 +150,8 @@ class Frame:
                 self.catchers.remove(waits)
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """A summary of a loop's run: how many unsteady events came before it, and the statements of each iteration.
+Round: TypeAlias = frozenset[object]
+"""What an iteration of a loop came to: statements, arms of expressions, and the whole numbers that those depended on.
 
-    If its iterations differ it is -1 and empty, and equals no other.
-    """
-
-    unsteady: int
-    statements: frozenset[ast.AST]
+Of a loop whose iterations differ it is empty, as that of no iteration is.
+"""

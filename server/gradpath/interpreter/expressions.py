@@ -24,6 +24,8 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Object, 
 
 def evaluate(machine: Machine, node: ast.expr) -> Value:
     """The value of an expression."""
+    if type(node) is ast.Constant:
+        return node.value
     handler = _HANDLERS.get(type(node))
     if handler is None:
         return machine.unknown(f"expression {type(node).__name__}")
@@ -47,10 +49,6 @@ def settled(machine: Machine, node: ast.expr) -> Value:
         return machine.unknown("expression that takes too much")
     finally:
         budget.end(before)
-
-
-def _constant(machine: Machine, node: ast.Constant) -> Value:
-    return node.value
 
 
 def _name(machine: Machine, node: ast.Name) -> Value:
@@ -294,7 +292,6 @@ def _starred(machine: Machine, node: ast.Starred) -> Value:
 
 
 _HANDLERS: dict[type[ast.expr], Callable[[Machine, Any], Value]] = {
-    ast.Constant: _constant,
     ast.Name: _name,
     ast.Tuple: _tuple,
     ast.List: _list,

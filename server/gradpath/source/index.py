@@ -101,7 +101,7 @@ def methods_called(node: ast.AST) -> Iterator[tuple[ast.expr, str, ast.Call]]:
 
 def holds(outer: ast.AST, inner: ast.AST) -> bool:
     """True if a node is another one, or a part of it."""
-    return any(part is inner for part in nodes(outer))
+    return any(part is inner for part in _by_kind(outer).get(inner.__class__, ()))
 
 
 _GROWS = frozenset({"append", "extend", "insert"})
@@ -130,8 +130,13 @@ def outermost(found: Iterable[ast.AST]) -> list[ast.stmt]:
     inner: set[ast.AST] = set()
     for each in some:
         if each not in inner:
-            inner.update(part for part in statements([each]) if part is not each)
+            inner.update(_within(each))
     return [each for each in some if each not in inner]
+
+
+@noted
+def _within(statement: ast.stmt) -> Sequence[ast.stmt]:
+    return [each for each in statements([statement]) if each is not statement]
 
 
 def lines_of(node: ast.AST) -> tuple[int, int]:

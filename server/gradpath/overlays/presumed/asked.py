@@ -9,24 +9,22 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Computed, Made
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays.presumed.presumed_tensors import graph_sources
-from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.fast_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The question of what an unknown value gives: when it is called, or for an index or an attribute (`key`)."""
+    """The question of what an unknown value gives: when it is called, or for an index or an attribute (`key`).
+
+    `role` is what the name of the unknown suggests.
+    """
 
     machine: Machine
     unknown: Unknown
+    role: str
     arguments: Arguments
     key: Value = None
-
-    @property
-    def role(self) -> str:
-        """The role that the name of the unknown suggests."""
-        return role_of(self.unknown)
 
     @property
     def grad_enabled(self) -> bool:

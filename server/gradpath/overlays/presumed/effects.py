@@ -126,6 +126,6 @@ EFFECTS: tuple[Effect, ...] = (
 
 def may_clear(machine: Machine, callee: Unknown, arguments: Arguments) -> bool:
     """True if an unknown callee could clear gradients, or step."""
-    asked = Asked(machine, callee, arguments)
+    asked = Asked(machine, callee, role_of(callee), arguments)
     effect = next((row for row in EFFECTS if row.match(asked)), None)
     return effect is not None and effect.clears

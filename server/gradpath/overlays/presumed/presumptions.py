@@ -398,14 +398,14 @@ def _first(rows: Iterable[Row], asked: Asked) -> Row | None:
 
 def of_call(machine: Machine, callee: Unknown, arguments: Arguments) -> Row | None:
     """The row for the result of a call."""
-    return _first(CALLS, Asked(machine, callee, arguments))
+    return _first(CALLS, Asked(machine, callee, role_of(callee), arguments))
 
 
 def of_item(machine: Machine, unknown: Unknown, index: Value) -> Row | None:
     """The row for an item."""
-    return _first(ITEMS, Asked(machine, unknown, Arguments(), index))
+    return _first(ITEMS, Asked(machine, unknown, role_of(unknown), Arguments(), index))
 
 
 def of_attribute(machine: Machine, unknown: Unknown, name: str) -> Row | None:
     """The row for an attribute."""
-    return _first(ATTRIBUTES, Asked(machine, unknown, Arguments(), name))
+    return _first(ATTRIBUTES, Asked(machine, unknown, role_of(unknown), Arguments(), name))

@@ -9,6 +9,7 @@ from gradpath.interpreter.values import Function
 from gradpath.overlays.presumed import uses
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.torch.nn import MODULE
+from gradpath.source.index import inside
 from gradpath.source.nodes import Noted, is_static, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, field
 
@@ -59,7 +60,7 @@ def usage_of_items(body: ast.AST, inside: ast.ClassDef | None, name: str) -> Usa
 
 def _items_of(code: ast.AST, place: str) -> set[str]:
     """What a piece of code calls the items of a place: `agent` in `for i, agent in enumerate(self.agents)`."""
-    loops = [each for each in nodes(code) if isinstance(each, ast.For | ast.comprehension)]
+    loops: list[ast.For | ast.comprehension] = [*inside(code, ast.For), *inside(code, ast.comprehension)]
     found = {name for each in loops for name in _taken_from(each.target, each.iter, place)}
     return {f"{place}[]", *found}
 

@@ -14,7 +14,8 @@ from gradpath.interpreter.trace import Switched
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Object, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed.places import place_of
-from gradpath.source.nodes import nodes
+from gradpath.source.index import inside
+from gradpath.source.nodes import nodes, noted
 
 
 class GradMode(Context):
@@ -105,19 +106,22 @@ def is_entered_without_gradients(entered: Entered) -> bool:
 
 def _is_called_without(cls: Class, name: str) -> bool:
     """True if methods of a class call one of them, and by their text all do so where gradients are off."""
-    called = False
-    for each in cls.mro:
-        for method in each.node.body if each.node is not None else ():
-            if not isinstance(method, ast.FunctionDef) or method.name == name:
-                continue
-            off = set(_without_gradients(method))
-            for node in nodes(method):
-                match node:
-                    case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)) if attr == name:
-                        called = True
-                        if node not in off:
-                            return False
-    return called
+    bodies = (each.node.body for each in cls.mro if each.node is not None)
+    methods = (each for body in bodies for each in body if isinstance(each, ast.FunctionDef) and each.name != name)
+    calls = [known[name] for known in map(_own_calls, methods) if name in known]
+    return bool(calls) and all(calls)
+
+
+@noted
+def _own_calls(method: ast.FunctionDef) -> dict[str, bool]:
+    """The methods of `self` that a method calls, and whether it does so only while gradients are off."""
+    off = set(_without_gradients(method))
+    found: dict[str, bool] = {}
+    for call in inside(method, ast.Call):
+        match call.func:
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                found[name] = call in off and found.get(name, True)
+    return found
 
 
 def _without_gradients(method: ast.FunctionDef) -> Iterator[ast.AST]:

@@ -121,15 +121,18 @@ class ModuleInstance(Instance):
             if isinstance(value, ModuleInstance):
                 yield name, value
 
-    def modules(self, prefix: str = "", seen: set[int] | None = None) -> Iterator[tuple[str, ModuleInstance]]:
+    def modules(self) -> Iterator[tuple[str, ModuleInstance]]:
         """This module and all below it, each once."""
-        seen = set() if seen is None else seen
-        if id(self) in seen:
-            return
-        seen.add(id(self))
-        yield prefix, self
-        for name, child in self.children():
-            yield from child.modules(f"{prefix}.{name}" if prefix else name, seen)
+        todo: list[tuple[str, ModuleInstance]] = [("", self)]
+        seen: set[int] = set()
+        while todo:
+            prefix, module = todo.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            yield prefix, module
+            inside = [(f"{prefix}.{name}" if prefix else name, child) for name, child in module.children()]
+            todo += reversed(inside)
 
     def own_parameters(self) -> Iterator[tuple[str, TensorValue]]:
         """The content of `_parameters`: parameters, and tensors that the program put there."""

@@ -10,6 +10,7 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.gradient_flow import Effect, Entry, looks_at_gradients
 from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import bindings
 from gradpath.findings.syntax import LOOPS, Definition, ancestry, block_of, call_of, function_of, statement_of, tests_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import repair_of
@@ -17,6 +18,7 @@ from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Lent, Site, 
 from gradpath.repairs import Way
 from gradpath.rules.loops.lost_gradients import after_step
 from gradpath.source.index import holds, inside, variables
+from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -113,9 +115,14 @@ def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare 
 def _may_wait(trace: Trace, step: Stepped) -> bool:
     """True if the path has decided that a step is due."""
     decided = {decision.node for decision in trace.decisions}
-    written = {ast.dump(each) for each in decided}  # What was decided once is not decided again.
+    written = set(map(_spelled, decided))  # What was decided once is not decided again.
     tests = tests_of(trace, step.site)
-    return any(ast.dump(test) in written or any(holds(test, part) for part in decided) for test in tests)
+    return any(_spelled(test) in written or any(holds(test, part) for part in decided) for test in tests)
+
+
+@noted
+def _spelled(node: ast.AST) -> str:
+    return ast.dump(node)
 
 
 def _is_due_with(trace: Trace, event: Lent | Cleared, step: Stepped) -> bool:
@@ -208,7 +215,7 @@ def _divisors(trace: Trace, backward: BackwardRan) -> Iterator[ast.expr]:
     """The last divisor of the root of a backward, before a gradient scaler took it."""
     for root in backward.call.roots:
         divided = [node.site.node for node in _unscaled(root)]
-        divided += [_assigned(trace, each) for each in trace.of(Bound) if each.tensor is root]
+        divided += [_assigned(trace, each) for each in bindings(trace, root) if each.tensor is root]
         for each in divided:
             match each:
                 case ast.BinOp(op=ast.Div(), right=ast.Name() | ast.Attribute() | ast.Constant() as divisor):
@@ -266,4 +273,4 @@ def _is_name(target: ast.expr, name: str) -> bool:
 def _steps_twice(trace: Trace, step: Site, loop: ast.AST) -> bool:
     """True if a loop has the same call in another place as well: one of them may come where the other does not."""
     call = call_of(trace, step.node)
-    return call is not None and sum(ast.dump(each) == ast.dump(call) for each in inside(loop, ast.Call)) > 1
+    return call is not None and sum(_spelled(each) == _spelled(call) for each in inside(loop, ast.Call)) > 1

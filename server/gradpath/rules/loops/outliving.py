@@ -75,8 +75,7 @@ def _carried(trace: Trace, executed: Set[Node]) -> Iterator[Growing]:
         last = events[-1]
         alike = [each for each in events if each is last or _are_made_alike(each, last)]
         first, states = alike[0], [event.tensor for event in alike]
-        trained = _trained(trace, first, last)
-        if trained is None or last.tensor is None or first.tensor is None:
+        if last.tensor is None or first.tensor is None:
             continue
         if any(each is None or each.node is None or each.node in executed for each in states):
             continue
@@ -85,7 +84,8 @@ def _carried(trace: Trace, executed: Set[Node]) -> Iterator[Growing]:
             continue
         if not leads_to(after, before):
             continue
-        if _is_live(first.tensor, executed):
+        trained = _trained(trace, first, last)
+        if trained is not None and _is_live(first.tensor, executed):
             reported.append(before)
             yield Growing(last.site, last.tensor, trained)
 

@@ -210,6 +210,12 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             "s = w.exp().sum().detach().requires_grad_()\ns.backward(retain_graph=torch.rand(1).item() > 0.5)\n"
             "s.backward()\n",
         ),
+        (  # A list is filled before it is read.
+            "Move line",
+            "cell, cache, h = nn.RNNCell(3, 3), [], torch.zeros(2, 3)\nfor n in range(3):\n"
+            "    h = cell(h.sigmoid(), h)\n    cache.append(h.clone())\n"
+            "torch.stack(cache).sum().backward()\ncache[-1].mean().backward()\n",
+        ),
         (  # The power has saved the same tensor, which is only known where its exponent is.
             "Save a copy",
             "h = torch.outer(w, w).exp()\ny = torch.matrix_power(h, 3).sum()\nh.exp_()\ny.backward()\n",

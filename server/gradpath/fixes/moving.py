@@ -11,10 +11,11 @@ from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted, same_activation
 from gradpath.findings.syntax import ancestry, block_of, statement_of
 from gradpath.fixes import edits
+from gradpath.fixes.origins import ADDING
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
-from gradpath.source.index import holds, names_in, names_of, stored_names
+from gradpath.source.index import contents, holds, names_in, names_of, stored_names
 
 
 def first_line(body: list[ast.stmt]) -> ast.stmt:
@@ -108,9 +109,15 @@ def _sets(statement: ast.stmt, test: ast.expr) -> bool:
 
 def _meddles(statement: ast.stmt, other: ast.stmt, *, again: bool) -> bool:
     """True if a statement cannot pass another one, or be run `again` after it, because of the names that they bind."""
-    if stored_names(other) & names_of(statement):
+    if (stored_names(other) | _filled(other)) & names_of(statement):
         return True
-    return not again and not stored_names(statement).isdisjoint(names_in(other))
+    return not again and not (stored_names(statement) | _filled(statement)).isdisjoint(names_in(other))
+
+
+def _filled(statement: ast.stmt) -> set[str]:
+    """The variables that a statement puts something into: `cache` of `cache.append(h)`."""
+    owners = (call.func for call in contents(statement).calls if isinstance(call.func, ast.Attribute))
+    return {owner.value.id for owner in owners if owner.attr in ADDING and isinstance(owner.value, ast.Name)}
 
 
 def repair_of(way: Way, statements: Sequence[ast.stmt], *subjects: str, near: int | None = None) -> Repair:

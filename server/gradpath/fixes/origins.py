@@ -13,7 +13,8 @@ from gradpath.source.nodes import last_name
 MOST = 40
 """Expressions that are looked at."""
 
-_ADDING = frozenset({"append", "extend", "appendleft", "insert", "add"})
+ADDING = frozenset({"append", "extend", "appendleft", "insert", "add"})
+"""Methods that put something into a container."""
 
 
 def defining_expressions(trace: Trace, document: Document, start: ast.expr) -> list[ast.expr]:
@@ -81,7 +82,7 @@ def given_to(trace: Trace, text: str) -> Iterator[ast.expr]:
             ) if _gets(target, text):
                 yield value
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=owner, attr=how), args=[*_, value])):
-                if how in _ADDING and _gets(owner, text):
+                if how in ADDING and _gets(owner, text):
                     yield value
 
 

@@ -12,7 +12,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import Arguments, Unknown, Value
-from gradpath.overlays.presumed import model_parts
+from gradpath.overlays.presumed import model_parts, weights
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.optim import TORCH_OPTIM, OptimizerInstance, collect, note_given
@@ -40,7 +40,9 @@ def note(machine: Machine, made: Unknown, arguments: Arguments) -> None:
         collect(machine, optimizer, handed, {})
     except AutogradError:
         return  # What a class that is not seen refuses is not known.
-    note_given(machine, optimizer, made)
+    given = note_given(machine, optimizer, made)
+    if given.models:
+        machine.remembered[weights.HANDED, made.number] = given.models
 
 
 def _is_of_parameters(value: Value) -> bool:

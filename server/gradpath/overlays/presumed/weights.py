@@ -287,6 +287,7 @@ def attach_trunk(machine: Machine, result: Unknown, node: Node) -> None:
         node.saved.append(Saved(tensor.storage, version, tensor, "weights", presumed=presumed))
 
 
+HANDED = "models of which an optimizer was made"
 _TRUNK: Part = ("trunk", None)
 
 
@@ -319,6 +320,9 @@ def _for(machine: Machine, optimizer: Unknown, known: Sequence[tuple[Unknown, Te
 
     What a module that is seen was made of is one model.
     """
+    handed = machine.remembered.get((HANDED, optimizer.number))
+    if isinstance(handed, tuple):
+        return [tensor for model, tensor in known if any(_is_in(model, each) for each in handed)]
     holder = optimizer.origin.of if isinstance(optimizer.origin, Attribute) else None
     if isinstance(holder, Unknown):
         own = [tensor for model, tensor in known if holder.number in line(model)]
@@ -329,11 +333,8 @@ def _for(machine: Machine, optimizer: Unknown, known: Sequence[tuple[Unknown, Te
     if not found and uses.is_only_optimizer(machine):
         found = [(model, tensor) for model, tensor in known if not isinstance(model.origin, Copy)]
     roots = {root_of(model).number for model, _ in found}
-    if len(roots) > 1 and any(
-        roots <= {each.number for each in module.unknown_parts()} for _, module in _modules(machine)
-    ):
-        return [tensor for _, tensor in found]
-    return [tensor for _, tensor in found] if len(roots) == 1 else []
+    parts = ({each.number for each in module.unknown_parts()} for _, module in _modules(machine))
+    return [tensor for _, tensor in found] if len(roots) == 1 or any(roots <= each for each in parts) else []
 
 
 def shared_out(machine: Machine, optimizer: Unknown) -> list[Tensor]:

@@ -133,7 +133,7 @@ def _initialise(machine: Machine, arguments: Arguments) -> Value:
     return None
 
 
-def note_given(machine: Machine, optimizer: OptimizerInstance, owner: Object | None = None) -> None:
+def note_given(machine: Machine, optimizer: OptimizerInstance, owner: Object | None = None) -> Given:
     """Tell the trace which parameters an optimizer, or its unseen `owner`, has by now."""
     note_optimizer(machine)
     wholes = [model_parts.whole_of(source) for source in optimizer.sources]
@@ -145,7 +145,9 @@ def note_given(machine: Machine, optimizer: OptimizerInstance, owner: Object | N
     copied = bool(of_models) and all(isinstance(model.origin, Copy) for model in of_models)
     groups = len(optimizer.groups.items)
     twice = groups == 1 and _has_any_twice(machine, optimizer)
-    machine.emit(Given(owner or optimizer, parameters, of_models, known, machine.site(), copied, groups, twice))
+    given = Given(owner or optimizer, parameters, of_models, known, machine.site(), copied, groups, twice)
+    machine.emit(given)
+    return given
 
 
 def _is_cut_short(whole: Value) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.syntax import statement_of
+from gradpath.findings.syntax import ancestry, statement_of
 from gradpath.interpreter.trace import Bound, Mutated, Replaced, Site, Trace, once
 from gradpath.source.index import inside
 from gradpath.support.fast_dataclasses import dataclass, replace
@@ -47,7 +47,8 @@ def _mixtures(trace: Trace) -> Iterator[Mixture]:
                 here = _parameters(bound, statement, site)
                 names = tuple(name for name, tensor in here.items() if tensor is own)
                 others = {id(each): each for each in (*here.values(), *_written(event)) if each is not own}
-                if _mixes(event, statement, names, scaled=id(own) in scaled):
+                mixes = _mixes(event, statement, names, scaled=id(own) in scaled)
+                if mixes and (len(names) < 2 or not _are_items(trace, statement)):
                     yield Mixture(own, tuple(others.values()), names, replace(site, node=statement))
                 if isinstance(event, Mutated) and event.write.operation.endswith("mul_"):
                     scaled.add(id(own))
@@ -81,6 +82,18 @@ def _mixes(event: Mutated | Replaced, statement: ast.AST, names: tuple[str, ...]
         return False
     read = sum(each.id in names for each in inside(statement, ast.Name)) > 1
     return read or operation.endswith("lerp_") or (scaled and operation.endswith("add_"))
+
+
+def _are_items(trace: Trace, statement: ast.AST) -> bool:
+    """True if a loop around goes through items of one list side by side: each may stand for all of them here."""
+    for loop in ancestry(trace, statement):
+        if isinstance(loop, ast.For):
+            keys: dict[str, set[str]] = {}
+            for each in inside(loop.iter, ast.Subscript):
+                keys.setdefault(ast.dump(each.value), set()).add(ast.dump(each.slice))
+            if any(len(each) > 1 for each in keys.values()):
+                return True
+    return False
 
 
 def values_of(tensor: Tensor, site: Site) -> Iterator[Tensor]:

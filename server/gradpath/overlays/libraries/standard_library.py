@@ -67,6 +67,9 @@ def deep_copy(machine: Machine, value: Value, seen: dict[int, Value] | None = No
             return _copied_instance(machine, value, seen)
         case Unknown(kind=Kind.LIVE, origin=origin) if not isinstance(origin, Item):
             return _copied_tensor(machine, presume_tensor(machine, value))
+        case Unknown(kind=Kind.PARAMETER):
+            seen[id(value)] = made = _copied_tensor(machine, presume_tensor(machine, value))
+            return made
         case Unknown(tensor=None, is_data=False):
             seen[id(value)] = unknown = _copied_unknown(machine, value)
             return unknown

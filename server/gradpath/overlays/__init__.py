@@ -51,7 +51,7 @@ from gradpath.overlays.presumed import (
 from gradpath.overlays.presumed.annotated import annotated_parameter
 from gradpath.overlays.presumed.assumptions import Assumptions, assumed_call
 from gradpath.overlays.project_modules import ProjectModules
-from gradpath.overlays.torch import gradmode, state_dicts, tensor_methods, used_up
+from gradpath.overlays.torch import custom_functions, gradmode, state_dicts, tensor_methods, used_up
 from gradpath.overlays.torch.layers import ContainerInstance, layer_class
 from gradpath.overlays.torch.nn import ModuleInstance, note_overlooked, tensors_of
 from gradpath.overlays.torch.operations import call_operation, operation, tensors_in
@@ -278,7 +278,7 @@ class Overlays:
         for base in () if owner is None else owner.mro:
             if isinstance(base, registry.Caller) and name in base.calls:
                 return base.enter(machine, entered)
-        if gradmode.is_entered_without_gradients(entered):
+        if gradmode.is_entered_without_gradients(entered) or custom_functions.is_forward(owner, name):
             called = gradmode.Guarded(called, grad=False, inference=None)
         result = machine.call(called, entered.arguments())
         if isinstance(receiver, ModuleInstance) and name == "forward":

@@ -63,6 +63,11 @@ class CustomFunction(Class, Caller):
         return result
 
 
+def is_forward(owner: Class | None, method: str) -> bool:
+    """True if a method is the `forward` of a custom Function, which runs while gradients are off."""
+    return method == "forward" and owner is not None and any(isinstance(each, CustomFunction) for each in owner.mro)
+
+
 def _called(machine: Machine, arguments: Arguments) -> Value:
     raise AutogradError(FaultKind.NOT_APPLIED)
 

@@ -45,7 +45,8 @@ has, `owners.py`. The rest is done where the thing is used:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import ast
+from collections.abc import Callable, Iterable, Iterator
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, Provenance
@@ -57,10 +58,13 @@ from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.presumed import clearing, conditions, frozen, model_parts, targets
 from gradpath.overlays.presumed.asked import Asked, has_graph, is_open
 from gradpath.overlays.presumed.conditions import Condition
+from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.presumed_tensors import is_made_as_tensor, is_of_frozen
 from gradpath.overlays.presumed.roles import CRITERION, role_of, role_of_name
 from gradpath.overlays.torch import packing
 from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.source.index import methods_called
+from gradpath.source.nodes import nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -86,9 +90,48 @@ class Row:
 
 
 def _is_made_by_call(asked: Asked) -> bool:
-    """True if an apparent model is called without inputs, with settings at most."""
+    """True if an apparent model is called without inputs, with settings at most, or to be kept as an object."""
     given = asked.arguments
-    return asked.role == "model" and not given.open and all(isinstance(each, (bool, int, str)) for each in given.all())
+    if asked.role != "model":
+        return False
+    settings = not given.open and all(isinstance(each, (bool, int, str)) for each in given.all())
+    return settings or _is_kept_as_object(asked.machine)
+
+
+def _is_kept_as_object(machine: Machine) -> bool:
+    """True if an `__init__` puts what a call gives into an attribute of which the class calls no methods of tensors."""
+    function = machine.frame.function
+    cls = None if function is None or function.owner is None else function.owner.node
+    if function is None or cls is None or getattr(function.node, "name", "") != "__init__":
+        return False
+    kept = _attributes_made(function.node).get(machine.node)
+    methods = {method for owner, method, _ in methods_called(cls) if kept and place_of(owner) == kept}
+    return any(find_op(f"torch.Tensor.{each}") is None for each in methods - _OF_DISTRIBUTIONS)
+
+
+_DENSITIES = frozenset({"log_prob", "rsample"})
+_OF_DISTRIBUTIONS = _DENSITIES | {"entropy", "sample"}
+
+
+@noted
+def _attributes_made(init: ast.AST) -> dict[ast.AST, str]:
+    """The places of the attributes that calls are bound to, whatever device the result is moved to."""
+    made: dict[ast.AST, str] = {}
+    for node in nodes(init):
+        match node:
+            case ast.Assign(targets=[ast.Attribute() as target], value=value):
+                made |= dict.fromkeys(_results(value), place_of(target))
+    return made
+
+
+def _results(value: ast.expr) -> Iterator[ast.expr]:
+    match value:
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (*_results(body), *_results(orelse))
+        case ast.Call(func=ast.Attribute(value=ast.Call() as moved, attr="cuda" | "to")):
+            yield from _results(moved)
+        case ast.Call():
+            yield value
 
 
 def _is_frozen(asked: Asked) -> bool:
@@ -151,9 +194,6 @@ def _is_density(asked: Asked) -> bool:
     """True if a distribution that a model gives is asked for what depends on its parameters."""
     owner = asked.unknown.owner
     return owner is not None and owner.kind is Kind.LIVE and asked.grad_enabled and asked.unknown.name in _DENSITIES
-
-
-_DENSITIES = frozenset({"log_prob", "rsample"})
 
 
 def _is_asked_for_tensors(asked: Asked) -> bool:

@@ -76,8 +76,16 @@ def _is_fed_again(trace: Trace, run: BackwardRan, graph: Set[Node]) -> bool:
     made = {each.id for each in inside(loop, ast.Name) if isinstance(each.ctx, ast.Store)}
     made |= {each.name for each in trace.of(Bound) if each.tensor is not None}
     calls = (each.origin.node for node in graph if node.name == PRESUMED for each in node.outputs)
-    given = [arg for call in calls if isinstance(call, ast.Call) for arg in call.args]
+    given = [_moved(arg) for call in calls if isinstance(call, ast.Call) for arg in call.args]
     return any(isinstance(each, ast.Name) and each.id not in made for each in given)
+
+
+def _moved(given: ast.expr) -> ast.expr:
+    """What is converted or moved to a device: `x` of `x.to(device)`."""
+    match given:
+        case ast.Call(func=ast.Attribute(value=value, attr="to" | "cuda" | "cpu" | "float" | "double")):
+            return _moved(value)
+    return given
 
 
 def _are_stepped(trace: Trace, run: BackwardRan, leaves: Sequence[Tensor]) -> bool:

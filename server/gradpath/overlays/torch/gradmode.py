@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.endings import Raised
@@ -99,38 +99,51 @@ _OFF = frozenset({"inference_mode", "no_grad"})
 
 
 def is_entered_without_gradients(entered: Entered) -> bool:
-    """True if a method without a caller is one that its class calls only where gradients are off."""
-    receiver = entered.receiver
-    return isinstance(receiver, Instance) and _is_called_without(receiver.cls, entered.function.name)
+    """True if a function without a caller is one that its class, or its file, calls only where gradients are off."""
+    receiver, name = entered.receiver, entered.function.name
+    if isinstance(receiver, Instance):
+        bodies = [each for cls in receiver.cls.mro if cls.node is not None for each in cls.node.body]
+        return _is_called_without(bodies, f"self.{name}", name)
+    return entered.function.owner is None and _is_called_without(entered.tree.body, name, name)
 
 
-def _is_called_without(cls: Class, name: str) -> bool:
-    """True if methods of a class call one of them, and by their text all do so where gradients are off."""
-    bodies = (each.node.body for each in cls.mro if each.node is not None)
-    methods = (each for body in bodies for each in body if isinstance(each, ast.FunctionDef) and each.name != name)
-    calls = [known[name] for known in map(_own_calls, methods) if name in known]
+def _is_called_without(bodies: Sequence[ast.stmt], place: str, name: str) -> bool:
+    """True if some statements call a function, and by their text all do so where gradients are off."""
+    others = (each for each in bodies if not (isinstance(each, ast.FunctionDef) and each.name == name))
+    calls = [known[place] for known in map(_calls, others) if place in known]
     return bool(calls) and all(calls)
 
 
 @noted
-def _own_calls(method: ast.FunctionDef) -> dict[str, bool]:
-    """The methods of `self` that a method calls, and whether it does so only while gradients are off."""
-    off = set(_without_gradients(method))
+def _calls(body: ast.stmt) -> dict[str, bool]:
+    """The places of what a statement calls, and whether it does so only while gradients are off."""
+    off = set(_without_gradients(body)) if isinstance(body, ast.FunctionDef) else set()
     found: dict[str, bool] = {}
-    for call in inside(method, ast.Call):
-        match call.func:
-            case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                found[name] = call in off and found.get(name, True)
+    for call in inside(body, ast.Call):
+        place = place_of(call.func)
+        found[place] = call in off and found.get(place, True)
     return found
 
 
 def _without_gradients(method: ast.FunctionDef) -> Iterator[ast.AST]:
-    """The nodes of a method that run while gradients are off."""
+    """The nodes of a function that run while gradients are off."""
     if any(map(_is_off, method.decorator_list)):
         yield from nodes(method)
     for block in nodes(method):
         if isinstance(block, ast.With) and any(_is_off(item.context_expr) for item in block.items):
             yield from nodes(block)
+    off = False
+    for statement in method.body:
+        if off:
+            yield from nodes(statement)
+        off = off or _switches_off(statement)
+
+
+def _switches_off(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=func, args=[ast.Constant(value=False)])):
+            return place_of(func).rpartition(".")[2] == "set_grad_enabled"
+    return False
 
 
 def _is_off(mode: ast.expr) -> bool:

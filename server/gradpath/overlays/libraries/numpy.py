@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Call, Library, Made
+from gradpath.interpreter.origins import Call, Item, Library, Made
 from gradpath.interpreter.values import Arguments, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed.roles import role_of
@@ -31,11 +31,12 @@ def _refuse(machine: Machine, values: Sequence[Value], depth: int = 3) -> None:
     """Raise where NumPy is to make an array of a tensor that requires grad.
 
     What a method that is not seen gives is taken for an array here: `net.act(state)` is no call of the network itself.
+    So is what a loss that is not seen gives beside itself, such as scores.
     """
     for value in values:
         if depth and (isinstance(value, List) or (isinstance(value, tuple) and value)):
             _refuse(machine, value.items if isinstance(value, List) else value, depth - 1)
-        elif not _is_of_method(value):
+        elif not _is_of_method(value) and not _is_beside_loss(value):
             for tensor in tensors_in(machine, value):
                 refuse_numpy(machine, tensor)
 
@@ -45,6 +46,14 @@ def _is_of_method(value: Value) -> bool:
     match value:
         case Unknown(origin=Call(of=Unknown(owner=Unknown() as owner))):
             return role_of(owner) == "model"
+    return False
+
+
+def _is_beside_loss(value: Value) -> bool:
+    """True if a value is a part of what a loss that is not seen has given."""
+    match value:
+        case Unknown(origin=Item(of=Unknown(origin=Call(of=Unknown() as loss)))):
+            return role_of(loss) == "loss"
     return False
 
 

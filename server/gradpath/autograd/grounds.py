@@ -49,8 +49,9 @@ def of_error(error: AutogradError, ran: Sequence[BackwardCall]) -> Grounds:
                 found += _of_node(error.node, ran)
             if error.tensor is not None and isinstance(error.tensor.provenance, Presumption):
                 found.append(error.tensor.provenance)
-        case FaultKind.LEAF_INPLACE | FaultKind.VIEW_OF_LEAF if error.tensor is not None and _left(error.tensor):
-            found += _left(error.tensor)
+        case FaultKind.LEAF_INPLACE | FaultKind.VIEW_OF_LEAF if error.tensor is not None:
+            # What is written may have a graph as it likes: only the leaf decides.
+            found += _left(error.tensor) or _of_tensors([error.tensor], ran)
         case FaultKind.NOT_SCALAR:  # Where the root has no graph, this very call raises too.
             found += _of_size(error.tensor)
         case _:

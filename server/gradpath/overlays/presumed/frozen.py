@@ -32,7 +32,8 @@ _FROZEN = "frozen model"
 _WHOLLY = "wholly frozen model"
 _ANY = "something was thawed that may be a parameter of any model"
 _THAWED = "thawed model"
-_COME_FROZEN = "a model was thawed that nothing here had frozen"
+_TURN = "thawed, though nothing here had frozen it"
+_COME_FROZEN = "a model was thawed for a turn, though nothing here had frozen it"
 
 _HARMLESS = words(
     """apply children cuda eval float modules named_children named_modules named_parameters parameters requires_grad_
@@ -60,16 +61,23 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
     else:
         models = []
     if value is not False and not models and target.kind is not Kind.PLAIN:
-        machine.remembered[_ANY] = machine.remembered[_THAWED, target.number] = True
-    turned_off = value is False and not models and (_THAWED, target.number) in machine.remembered
-    if turned_off or (value is True and not all(is_frozen(machine, model) for model in models)):
-        machine.remembered[_COME_FROZEN] = True
+        machine.remembered[_ANY] = True
+    _note_turn(machine, models or [target], value)
     for model in models:
         _switch(machine, model, value)
         if isinstance(value, bool):
             weights.flag(machine, model, value)
         if value is False and not _thaws_somewhere(machine):
             machine.remembered[_WHOLLY, model.number] = model, len(_doubted(machine))
+
+
+def _note_turn(machine: Machine, models: Sequence[Unknown], value: Value) -> None:
+    """Note a model that nothing here has frozen and that is thawed, and frozen again after its turn."""
+    if value is True:
+        alone = (each for each in models if not is_frozen(machine, each))
+        machine.remembered.update({(_TURN, each.number): True for each in alone})
+    elif value is False and any((_TURN, each.number) in machine.remembered for each in models):
+        machine.remembered[_COME_FROZEN] = True
 
 
 def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
@@ -250,7 +258,7 @@ def is_frozen(machine: Machine, model: Unknown) -> bool:
 
 
 def may_come_frozen(machine: Machine, model: Unknown) -> bool:
-    """True if others are thawed where they are trained, which would do nothing had they not been frozen elsewhere."""
+    """True if others are thawed for their turn, which would do nothing had they not been frozen elsewhere."""
     thawed = any((_THAWED, number) in machine.remembered for number in model_parts.line(model))
     return _COME_FROZEN in machine.remembered and not thawed
 

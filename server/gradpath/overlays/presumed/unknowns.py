@@ -396,7 +396,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     data = plain_data.gives_data(unknown)
     _change_gradients(machine, unknown, arguments, data=data)
     callee = owner if owner is not None and is_method_of_tensors(unknown.name) else unknown
-    made = machine.unknown_from(Call(callee, unknown.name, tuple(arguments.all())), data=data)
+    made = machine.unknown_from(Call(callee, unknown.name, tuple(arguments.all())), _key(unknown, arguments), data=data)
     if isinstance(made, Unknown):
         built_optimizers.note(machine, made, arguments)
         model = _settle(machine, unknown, arguments, made)
@@ -411,6 +411,17 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         if is_model and hooked and model is unknown:
             return module_hooks.run_unseen(machine, unknown, arguments, made)
     return made
+
+
+_OF_TEXTS = frozenset({"casefold", "endswith", "find", "lower", "rfind", "startswith", "strip", "upper"})
+"""Methods of texts, which nothing changes: they answer the same each time."""
+
+
+def _key(method: Unknown, arguments: Arguments) -> tuple[object, ...] | None:
+    given = arguments.all()
+    if method.owner is None or method.name not in _OF_TEXTS or not all(isinstance(each, str) for each in given):
+        return None
+    return "text", method.owner.number, method.name, *given
 
 
 def _method_call(machine: Machine, unknown: Unknown, owner: Unknown, arguments: Arguments) -> Value:

@@ -9,11 +9,11 @@ from gradpath.autograd.ops import find_op
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import name_of
-from gradpath.findings.syntax import call_of
+from gradpath.findings.syntax import call_of, function_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Bound, Failed, ReadOut, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import holds
+from gradpath.source.index import holds, inside
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -23,8 +23,17 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         node = failure.site.node
         if failure.exception != "AttributeError" or not isinstance(node, ast.Attribute) or node.attr != "backward":
             continue
-        if failure.read is not None or isinstance(failure.subject, (int, float)):
+        if failure.read is not None or (isinstance(failure.subject, (int, float)) and not _has_options(trace, node)):
             yield _report(trace, source, failure, node, failure.read)
+
+
+def _has_options(trace: Trace, node: ast.Attribute) -> bool:
+    """True if several branches of the function add to the loss, and none was taken: who takes none trains nothing."""
+    function = function_of(trace, node)
+    name = ast.unparse(node.value)
+    branches = [] if function is None else inside(function, ast.If)
+    adding = [each for each in branches if any(ast.unparse(add.target) == name for add in inside(each, ast.AugAssign))]
+    return len(adding) > 1
 
 
 def _report(trace: Trace, source: Source, failure: Failed, node: ast.Attribute, read: ReadOut | None) -> Report:

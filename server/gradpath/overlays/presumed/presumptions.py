@@ -53,7 +53,7 @@ from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.containers import Slice
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Parameter
+from gradpath.interpreter.origins import Attribute, Library, Parameter
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.presumed import clearing, conditions, frozen, model_parts, targets
 from gradpath.overlays.presumed.asked import Asked, has_graph, is_open
@@ -95,7 +95,12 @@ def _is_made_by_call(asked: Asked) -> bool:
     if asked.role != "model":
         return False
     settings = not given.open and all(isinstance(each, (bool, int, str)) for each in given.all())
-    return settings or _is_kept_as_object(asked.machine)
+    return settings or _is_exported(asked) or _is_kept_as_object(asked.machine)
+
+
+def _is_exported(asked: Asked) -> bool:
+    """True if a model was loaded as TorchScript, in which form it was exported, mostly frozen."""
+    return isinstance(asked.unknown.root, Library) and asked.unknown.root.name == "torch.jit.load"
 
 
 def _is_kept_as_object(machine: Machine) -> bool:

@@ -15,8 +15,9 @@ from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
+from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.values import Unknown, Value
-from gradpath.overlays.presumed import conditions
+from gradpath.overlays.presumed import conditions, model_parts
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 from gradpath.support.lazy_regex import regex
@@ -89,7 +90,7 @@ def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor], onward: 
     assert made.node is not None
     made.origin = made.node.site = result.site
     made.label = result.label
-    if role_of(callee) == "model":
+    if role_of(callee) == "model" and not _is_trained_in_parts(machine, callee):
         made.node.holds, made.node.saves = True, conditions.PARTS.of(name)
     else:
         made.node.divided = True
@@ -97,6 +98,16 @@ def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor], onward: 
     if isinstance(callee, Unknown):
         _tie(machine, callee, made.node, sources, conditions.STATE.of(name), conditions.SAVES.of(name))
     return made
+
+
+def _is_trained_in_parts(machine: Machine, model: Value) -> bool:
+    """True if several optimizers have each a part of a model: it is made of networks side by side, as a rule."""
+    number = model.number if isinstance(model, Unknown) else None
+
+    def is_part(each: object) -> bool:
+        return isinstance(each, Unknown) and number in model_parts.line(each)[1:]
+
+    return sum(bool(given.models) and all(map(is_part, given.models)) for given in machine.trace.of(Given)) > 1
 
 
 def _tie(

@@ -182,10 +182,13 @@ def extend(machine: Machine, target: List, value: Value) -> None:
 
 
 def _append(machine: Machine, target: List, arguments: Arguments) -> Value:
-    value = arguments.get(0, "object", None)
+    return _put(machine, target, len(target.items), arguments.get(0, "object", None))
+
+
+def _put(machine: Machine, target: List, place: int, value: Value) -> Value:
     if target.filled is None:
         target.filled = machine.loops()
-    target.items.append(value)
+    target.items.insert(place, value)
     machine.note_stored(target, None, value)
     return None
 
@@ -202,8 +205,7 @@ def _pop(machine: Machine, target: List, arguments: Arguments) -> Value:
 def _insert(machine: Machine, target: List, arguments: Arguments) -> Value:
     index = arguments.get(0, "index", 0)
     place = max(-ITEMS, min(index, ITEMS)) if isinstance(index, int) else 0
-    target.items.insert(place, arguments.get(1, "object", None))
-    return None
+    return _put(machine, target, place, arguments.get(1, "object", None))
 
 
 def _remove(machine: Machine, target: List, arguments: Arguments) -> Value:
@@ -237,7 +239,7 @@ def _index(machine: Machine, target: List, arguments: Arguments) -> Value:
 
 _LIST_METHODS: dict[str, Callable[[Machine, List, Arguments], Value]] = {
     "append": _append,
-    "appendleft": lambda m, t, a: t.items.insert(0, a.get(0, "object", None)),
+    "appendleft": lambda m, t, a: _put(m, t, 0, a.get(0, "object", None)),
     "extend": lambda m, t, a: extend(m, t, a.get(0, "iterable", ())),
     "insert": _insert,
     "pop": _pop,

@@ -227,13 +227,13 @@ class Autograd:
                 result.provenance = OBSERVED if settled else OPEN
                 return
             how = "inference_mode" if self.inference else "no_grad"
-            self.cut(result, Cut(how, site, next(t for t in everything if t.requires_grad), name, self.kept_off))
+            self.cut(result, Cut(how, site, _first_live(everything), name, self.kept_off))
         elif node is not None and _requires_grad(inputs, output.maybe_grad):
             result.node = Node(name, node.edges, site, provenance=OPEN)
             result.node.outputs.append(result)
             result.provenance = OPEN
         elif not output.grad:
-            source = next((t for t in everything if t.requires_grad), None)
+            source = _first_live(everything)
             if source is not None:
                 self.cut(result, Cut("not differentiable", site, source, name, output=output.name))
 
@@ -412,6 +412,11 @@ class Autograd:
         tensor.node, tensor.flag, tensor.provenance = None, False, OBSERVED
         if had:
             self.cut(tensor, Cut("detach_", self.recorder.site(), tensor))
+
+
+def _first_live(tensors: Sequence[Tensor]) -> Tensor | None:
+    """The first tensor that surely requires grad, else the first that may."""
+    return min((each for each in tensors if each.requires_grad), key=lambda each: each.is_open, default=None)
 
 
 def _requires_grad(inputs: Inputs, parameters: frozenset[str]) -> bool:

@@ -56,10 +56,12 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     # A choice has no gradient by nature: beside one, the slip is what was made a number, or an estimate turned around.
     chosen = all(cuts.is_choice(each.severed.cause) for each in others)
     one = 1 in (len(places), len(lent)) or (len(copies) == 1 and chosen)
-    turned_around = [place for place in places if place.estimate is not None]
     main = copies[0] if one and copies else places[0]
-    if len(turned_around) == 1:
-        one, main = True, turned_around[0]
+    turned_around = [place for place in places if place.estimate is not None]
+    slips = [place for place in places if not may_be_meant(place.severed.cause)]
+    for only in (slips, turned_around):
+        if len(only) == 1 and not (one and only is slips):
+            one, main = True, only[0]
     first = main.severed
     at = _at(trace, source, main) if one else found.step.site
     steps = [step for place in places[:MOST_CUTS] for step in _cut(trace, source, place)]

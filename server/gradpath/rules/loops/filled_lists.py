@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.findings.graphs import leads_to, reach
+from gradpath.findings.graphs import is_freed, leads_to, reach
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import statement_of
 from gradpath.interpreter.trace import BackwardRan, Built, Stored, Trace, iterations_between
@@ -56,8 +56,10 @@ def _are_of_parts(first: Tensor | None, second: Tensor | None) -> bool:
 
 
 def _is_spent(tensor: Tensor) -> bool:
-    """True if a backward has freed the graph of a tensor."""
-    return tensor.node is not None and tensor.node.freed_by is not None
+    """True if a backward has freed the graph of a tensor, or of what it was computed from: none can follow."""
+    if tensor.node is None:
+        return False
+    return tensor.node.freed_by is not None or any(is_freed(each) for each in reach([tensor.node]))
 
 
 def _outlasts_backward(trace: Trace, filled: Sequence[Stored]) -> bool:

@@ -28,7 +28,9 @@ def lists(trace: Trace, executed: set[Node], source: Source) -> Iterator[Growing
         if first is None:
             continue
         sure = _is_spent(first) or _are_outputs(trace, kept, executed)
-        if not sure and (not is_number(trace, first) or may_be_learned_from(trace, source, kept[-1])):
+        if not sure and not is_number(trace, first):
+            continue
+        if not sure and not _is_worn(first) and may_be_learned_from(trace, source, kept[-1]):
             continue
         filled = [event for event in events if event.container is kept[0].container]
         if executed and not (_outlasts_backward(trace, filled) or _are_outputs(trace, kept, executed)):
@@ -56,10 +58,13 @@ def _are_of_parts(first: Tensor | None, second: Tensor | None) -> bool:
 
 
 def _is_spent(tensor: Tensor) -> bool:
-    """True if a backward has freed the graph of a tensor, or of what it was computed from: none can follow."""
-    if tensor.node is None:
-        return False
-    return tensor.node.freed_by is not None or any(is_freed(each) for each in reach([tensor.node]))
+    """True if a backward has freed the graph of a tensor."""
+    return tensor.node is not None and tensor.node.freed_by is not None
+
+
+def _is_worn(tensor: Tensor) -> bool:
+    """True if a backward has freed the graph of what a tensor was computed from: none can follow through it."""
+    return any(map(is_freed, reach([tensor])))
 
 
 def _outlasts_backward(trace: Trace, filled: Sequence[Stored]) -> bool:

@@ -65,6 +65,15 @@ def _pieces(size: int, each: int) -> list[int | None]:
     return [min(each, size - start) for start in range(0, size, each)]
 
 
+def any_part(word: str, given: Given) -> Shape | None:
+    """The sizes that each part of `split` or `unbind` has, where it is not known how many there are."""
+    place = _place(given, given.integer("dim", 0)) if word in ("split", "unbind") else None
+    shape, dim, _ = place or (None, 0, None)
+    if shape is None:
+        return None
+    return replaced(shape, dim, None) if word == "split" else (*shape[:dim], *shape[dim + 1 :])
+
+
 def chunk(given: Given) -> Parts | None:
     """`chunk`: at most so many parts of equal size; where the size is not known so many as are asked for."""
     place, count = _place(given, given.integer("dim", 0)), given.integer("chunks")

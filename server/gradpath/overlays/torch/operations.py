@@ -31,7 +31,7 @@ from gradpath.overlays.presumed import conditions, targets
 from gradpath.overlays.presumed.presumed_tensors import is_unseen, presume_tensor
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.refusals import refused_number, refused_source
-from gradpath.overlays.torch.sizing import forget_count, given, parts_of, resize, resolved, settle
+from gradpath.overlays.torch.sizing import forget_count, given, part_of, parts_of, resize, resolved, settle
 from gradpath.overlays.torch.tensor_value import DType, TensorValue, wrap
 from gradpath.support.fast_dataclasses import replace
 
@@ -215,21 +215,14 @@ def _parts(
     arguments: Mapping[str, Value],
 ) -> Value:
     """The result of `chunk`, `split` or `unbind`: a tuple, or a few items of an unknown number."""
-    shapes = parts_of(spec, given(spec, inputs, arguments))
-    count = 3 if shapes is None else len(shapes)
-    behaviour = replace(behaviour, outputs=behaviour.outputs[:1] * count)
+    call = given(spec, inputs, arguments)
+    known = parts_of(spec, call)
+    shapes = [part_of(spec, call)] * 3 if known is None else known
+    behaviour = replace(behaviour, outputs=behaviour.outputs[:1] * len(shapes))
     results = machine.autograd.apply(name, behaviour, inputs)
-    settle(
-        spec,
-        behaviour,
-        results,
-        inputs,
-        arguments,
-        partial(_samples, machine, name),
-        [None] * count if shapes is None else shapes,
-    )
+    settle(spec, behaviour, results, inputs, arguments, partial(_samples, machine, name), shapes)
     values: list[Value] = [wrap(result) for result in results]
-    return List(values, open=True) if shapes is None else tuple(values)
+    return List(values, open=True) if known is None else tuple(values)
 
 
 def _returned(

@@ -12,6 +12,7 @@ from gradpath.autograd.provenance import OBSERVED, Presumption, Provenance
 from gradpath.autograd.shapes import promote
 from gradpath.autograd.sizes import OF_FIRST, RULES, UNSURE, Given, is_unreduced, keeps_samples, size, sizes
 from gradpath.autograd.sizes.given import product
+from gradpath.autograd.sizes.parts import any_part
 from gradpath.autograd.sizes.steps import layout_of_part, layout_of_view, pointwise, regrouped
 from gradpath.autograd.tensor import Shape, Tensor
 from gradpath.interpreter.containers import List, is_slender
@@ -48,6 +49,11 @@ _PLAIN = frozenset({type(None), bool, int, float, str})
 def parts_of(spec: Op | ModuleSpec, call: Given) -> list[Shape | None] | None:
     """The shapes of the tensors in the list that comes back; None where their number is not known."""
     return None if spec.sizes is None else sizes(spec.sizes, call)
+
+
+def part_of(spec: Op | ModuleSpec, call: Given) -> Shape | None:
+    """The sizes of each tensor in the list that comes back, where their number is not known."""
+    return None if spec.sizes is None else any_part(spec.sizes, call)
 
 
 _REGROUPING = frozenset({"view", "flatten", "ravel"})

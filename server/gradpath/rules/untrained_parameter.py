@@ -22,6 +22,7 @@ from gradpath.rules.ownership.lacking import Lacking
 from gradpath.rules.ownership.left_behind import left_behind, targets
 from gradpath.rules.ownership.left_out import left_out, ungrouped, unheld
 from gradpath.rules.ownership.loose_tensors import loose
+from gradpath.rules.ownership.overwritten import overwritten
 from gradpath.rules.ownership.parts import attached, in_plain_containers, place_of, remade, unregistered
 from gradpath.rules.ownership.replaced_leaves import replaced_leaves
 from gradpath.rules.ownership.thawed import thawed
@@ -55,6 +56,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         yield _forgotten(trace, source, group)
     if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
         return
+    yield from overwritten(trace)
     reported: set[ast.AST] = set()
     for each in untrained(trace, source):
         place = each.lacking.site.node

@@ -21,7 +21,7 @@ def overwritten(trace: Trace) -> Iterator[Report]:
         made.setdefault(given.site.node, []).append(given)
     for *earlier, last in made.values():
         step, name = steps.get(id(last.optimizer)), _name_of(trace, last)
-        lost = [each for each in earlier if id(each.optimizer) not in steps and _is_replaced(each, last)]
+        lost = [each for each in earlier if _is_replaced(each, last)]
         arrives = next((ran for each in lost for ran in _arriving(trace, each)), None)
         if step is not None and name and arrives is not None:
             yield _report(trace, last, name, arrives, step)
@@ -52,7 +52,7 @@ def _report(trace: Trace, last: Given, name: str, arrives: BackwardRan, step: St
     made = replace(last.site, node=statement_of(trace, last.site.node))
     return Report(
         made,
-        f"`{name}` is made anew in each iteration: nothing steps what the earlier ones hold",
+        f"`{name}` is replaced in each iteration: nothing steps what the earlier ones hold",
         (
             Step(made, "takes the place of the one before it"),
             Step(arrives.site, "gives gradients to what that one holds"),

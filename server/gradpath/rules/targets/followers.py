@@ -55,16 +55,21 @@ def followers(trace: Trace) -> Iterator[Follower]:
             continue
         for ran in learner.given:
             if any(each is other for each in reached_leaves(ran)):
-                used = _use(trace, ran, own)
-                if used is not None:
-                    yield Follower(used, site, ran)
+                yield from (Follower(used, site, ran) for used in _uses(trace, ran, own, other))
                 break
 
 
-def _use(trace: Trace, ran: BackwardRan, parameter: Tensor) -> Site | None:
-    """Where a backward went through what was computed with a parameter."""
+def _uses(trace: Trace, ran: BackwardRan, own: Tensor, other: Tensor) -> Iterator[Site]:
+    """Where a backward went through what was computed with `own`: the innermost calls that are not with `other`, too.
+
+    Both networks run the code of one class; its callers alone tell them apart.
+    """
+    shared = {frame.node for site in _sites(trace, ran, other) for frame in site.frames()}
+    for site in _sites(trace, ran, own):
+        yield next((frame for frame in site.frames() if frame.node not in shared), site)
+
+
+def _sites(trace: Trace, ran: BackwardRan, parameter: Tensor) -> list[Site]:
+    """Where what a backward went through was computed with a parameter."""
     executed = set(ran.executed)
-    for event in trace.of(Built):
-        if event.node in executed and takes(event.node, parameter):
-            return event.site
-    return None
+    return [event.site for event in trace.of(Built) if event.node in executed and takes(event.node, parameter)]

@@ -8,8 +8,9 @@ from gradpath.autograd.tensor import UNSEEN, BackwardCall, Node
 from gradpath.findings.crossing import Crossing, continuing, readings
 from gradpath.findings.graphs import entrances, leaves, nodes_of, reach
 from gradpath.findings.report import Source
-from gradpath.findings.stories import lifted, since, trains_nothing
+from gradpath.findings.stories import lifted, since
 from gradpath.findings.syntax import function_of
+from gradpath.findings.trained import trains_nothing
 from gradpath.interpreter.trace import Failed, Lent, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.support.fast_dataclasses import dataclass
 

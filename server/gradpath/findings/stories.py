@@ -8,7 +8,6 @@ from functools import lru_cache
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
-from gradpath.findings.graphs import leaves
 from gradpath.findings.report import Source
 from gradpath.interpreter.trace import (
     BackwardRan,
@@ -198,11 +197,3 @@ def since(trace: Trace, call: BackwardCall) -> Iterator[Event]:
 def stepped_since(trace: Trace, call: BackwardCall) -> list[Stepped]:
     """The steps of optimizers after a run of the engine."""
     return [event for event in since(trace, call) if isinstance(event, Stepped)]
-
-
-def trains_nothing(trace: Trace, node: Node, call: BackwardCall) -> bool:
-    """True if the steps after `call` leave the parameters upstream of `node` alone; False where that is unknown."""
-    steps = stepped_since(trace, call)
-    owned = {id(leaf) for leaf in leaves([node])}
-    updated = {id(tensor) for step in steps for tensor in step.updated}
-    return bool(owned and updated) and all(step.updated for step in steps) and not owned & updated

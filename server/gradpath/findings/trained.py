@@ -6,10 +6,12 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from gradpath.autograd.tensor import Node, Tensor
+from gradpath.autograd.tensor import BackwardCall, Node, Tensor
+from gradpath.findings.gradient_flow import updated_by_hand
 from gradpath.findings.graphs import leaves
+from gradpath.findings.stories import since
 from gradpath.findings.syntax import function_of, statement_of
-from gradpath.interpreter.trace import Failed, Kept, Site, Stepped, Trace
+from gradpath.interpreter.trace import Failed, Kept, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.source.index import contents
 
 LONGEST = 90
@@ -53,6 +55,18 @@ def _written(kept: Sequence[Kept], trained: Sequence[Tensor]) -> str | None:
         return None
     alone = len(parts) == 1 and parts[0].startswith("*")
     return f"list({parts[0][1:]})" if alone else f"[{', '.join(parts)}]"
+
+
+def trains_nothing(trace: Trace, node: Node, call: BackwardCall) -> bool:
+    """True if the steps after `call` leave the parameters upstream of `node` alone; False where that is unknown."""
+    later = list(since(trace, call))
+    steps = [event for event in later if isinstance(event, Stepped)]
+    written = (updated_by_hand(trace, event) for event in later if isinstance(event, Mutated | Replaced))
+    updated = {id(tensor) for step in steps for tensor in step.updated} | {
+        id(each) for each in written if each is not None
+    }
+    owned = {id(leaf) for leaf in leaves([node])}
+    return bool(owned and updated) and all(step.updated for step in steps) and not owned & updated
 
 
 def trains_nothing_upstream(trace: Trace, nodes: Sequence[Node], near: Site, kept: Sequence[Kept]) -> bool:

@@ -224,6 +224,23 @@ def _packed(crossing: Crossing, bound: Bound) -> Iterator[ast.expr]:
                 yield from (item for item in items if isinstance(item, ast.Name) and item.id == bound.name)
 
 
+def detached_where_made(crossing: Crossing) -> Iterator[Fix]:
+    """`labels = (x @ w).detach()`: what is computed once, and trained by nothing, begins as a value alone."""
+    for event in crossing.trace.of(Bound):
+        if event.tensor is None or event.tensor.node not in crossing.entered:
+            continue
+        match statement_of(crossing.trace, event.site.node):
+            case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
+                document = crossing.source.document(event.site)
+                name, kept = (
+                    edits.flat(document, target),
+                    edits.followed(edits.flat(document, value), value, ".detach()"),
+                )
+                edit = edits.append(document, value, ".detach()")
+                yield _fix(Way.STORE_VALUE, [name], [value.lineno], f"{name} = {kept}", edit)
+        return
+
+
 # Before it is used again
 
 

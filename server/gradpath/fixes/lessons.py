@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
+from gradpath.findings.gradient_flow import updated_by_hand
 from gradpath.findings.graphs import leaves, moved_leaves, nodes_of
 from gradpath.findings.stories import short_operation
 from gradpath.findings.value_numbers import ValueNumbers
@@ -84,7 +85,7 @@ class Taught:
 
 def taught(trace: Trace) -> Taught:
     """The lessons of a path."""
-    account = _Account()
+    account = _Account(trace)
     for event in trace.events:
         account.follow(event)
     return account.closed()
@@ -93,7 +94,8 @@ def taught(trace: Trace) -> Taught:
 class _Account:
     """The lessons of a path so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
         self._names = _Names()
         self._numbers = ValueNumbers()
         self._places: dict[int, set[Place]] = {}
@@ -126,7 +128,11 @@ class _Account:
                     self._places.pop(id(tensor), None)
                     self._values.pop(id(tensor), None)
             case Stepped():
-                self._step(event)
+                self._step(event.optimizer, event.held, event.updated)
+            case Mutated() | Replaced():
+                leaf = updated_by_hand(self._trace, event)
+                if leaf is not None:
+                    self._step(leaf, (leaf,), (leaf,))
             case Given():
                 for tensor in event.parameters:  # In this order, whatever comes to be computed first.
                     self._names.of(tensor)
@@ -174,15 +180,15 @@ class _Account:
         if event.call.accumulates:
             self._reached.append(Reach(place, frozenset(map(self._names.of, moved))))
 
-    def _step(self, event: Stepped) -> None:
-        number = self._optimizers.setdefault(id(event.optimizer), len(self._optimizers))
-        owned = frozenset(map(self._names.of, event.held))
+    def _step(self, optimizer: object, held: Iterable[Tensor], updated: Iterable[Tensor]) -> None:
+        number = self._optimizers.setdefault(id(optimizer), len(self._optimizers))
+        owned = frozenset(map(self._names.of, held))
         self._owned[number] = owned
         for index in range(self._waiting, len(self._reached)):
             reach = self._reached[index]
             self._reached[index] = replace(reach, stepped=owned | (reach.stepped or frozenset()))
         self._stepped = True
-        for tensor in dict.fromkeys(event.updated):
+        for tensor in dict.fromkeys(updated):
             backwards, values = self._places.get(id(tensor), ()), self._values.get(id(tensor), ())
             self._lessons.append(Lesson(number, self._names.of(tensor), frozenset(backwards), tuple(values)))
 

@@ -13,11 +13,11 @@ from gradpath.autograd.tensor import BackwardCall, Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings import carrying, second_calls
 from gradpath.findings.graphs import is_freed, is_from_outside, nodes_of
-from gradpath.findings.stories import same_activation, short_operation, since, stepped_since, trains_nothing
+from gradpath.findings.stories import same_activation, short_operation, since, stepped_since
 from gradpath.findings.syntax import block_of, call_of, statement_of
-from gradpath.findings.trained import trained_next, trains_nothing_upstream
+from gradpath.findings.trained import trained_next, trains_nothing, trains_nothing_upstream
 from gradpath.fixes import edits
-from gradpath.fixes.detachment import detached_where_read, detachments
+from gradpath.fixes.detachment import detached_where_made, detached_where_read, detachments
 from gradpath.fixes.forgetting import computed_each_time, emptied, forgotten
 from gradpath.fixes.moving import removed
 from gradpath.fixes.optimizer_fixes import parameter_of_result
@@ -55,7 +55,9 @@ def in_a_loop(case: carrying.Case) -> Iterator[Fix]:
     if case.from_outside:
         named = [each.bound for each in case.carried if each.bound is not None]
         remade = [fix for each in named for fix in parameter_of_result(case.trace, case.source, each)]
-        entrance = [] if remade or case.all_from_outside else list(detached_where_read(case.crossing))
+        entrance: list[Fix] = []
+        if not (remade or case.all_from_outside):
+            entrance = [*detached_where_read(case.crossing)] or [*detached_where_made(case.crossing)]
         first = is_border(case) or trains_nothing(case.trace, case.first, case.earlier)
         updated = bool(stepped_since(case.trace, case.earlier))
         again = [*_computed_again(case, [case.first], is_freed, updated=updated)]

@@ -55,8 +55,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     length = length_of(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
     has_late = endless or (length is not None and length > limit)
     may_be_steady = has_late and limit <= FEW
-    seen = known_items(iterable)
-    before = _numbers(machine)
+    seen, before = known_items(iterable), _numbers(machine)
     late = Late(machine, counters_of(machine) if has_late or isinstance(iterable, Iteration) else [], length)
     share = _Share(machine, node)
     loop = machine.enter_loop(node)
@@ -72,10 +71,11 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
             if done == limit and late.asks_for_more():
                 limit += 1
             over = done == limit or late.is_over() or (done > 0 and endless and is_last(machine, iterable, item, done))
-            item = _END if over else next(host, _END)
-            if item is _END:
+            machine.node = node.iter
+            loop.begin(done + 1)
+            if over or (item := next(host, _END)) is _END:
                 break
-            loop.begin(done := done + 1)
+            done += 1
             machine.node = node.target
             if (done == limit and has_late) or _gives_late_items(machine, iterable):
                 item = _late_item(machine, loop.number, late, iterable, item, done)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from gradpath.autograd.aliases import memory_of, whole_of
 from gradpath.autograd.tensor import UNSEEN, Tensor
-from gradpath.diagnostic import Edit, Fix, Level, Position, Range, Safety
+from gradpath.diagnostic import Level
 from gradpath.findings.averages import Mixture, computed_at, mixtures, values_of
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import tensors_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import ancestry, function_of, statement_of, tests_of
-from gradpath.fixes import edits
 from gradpath.fixes.copying_fixes import copied
 from gradpath.interpreter.ownership import Loaded, Named, Rejoined, Taken
 from gradpath.interpreter.trace import Bound, Built, CutOff, Mutated, Replaced, Site, Stepped, Trace
-from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.best_states import BestState, best_states
+from gradpath.rules.ownership.second_names import of_twins, references
 from gradpath.source.index import holds, variables
 from gradpath.support.fast_dataclasses import dataclass, replace
 
@@ -58,6 +56,9 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         yield _of_rejoined(trace, source, rejoined, step)
     for mixture, step in _led(trace):
         yield _of_led(source, mixture, step)
+    for each in references(trace, source):
+        last = Step(each.site, "is computed with the network that is trained")
+        yield of_twins(trace, source, each.first, each.second, last)
 
 
 def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
@@ -65,7 +66,7 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
     if holds(event.site.node, event.taken.site.node):
         twins = _names_of(trace, event)
         if len(twins) > 1:
-            return _of_twins(trace, source, twins[0], twins[-1], Step(event.site, "loads what is there already"))
+            return of_twins(trace, source, twins[0], twins[-1], Step(event.site, "loads what is there already"))
         return Report(
             event.site,
             f"`{loaded}` changes nothing: it loads what is there",
@@ -144,29 +145,6 @@ def _names_in(node: ast.AST) -> list[ast.Attribute | ast.Name]:
         case ast.Call(func=ast.Attribute(value=ast.Attribute() | ast.Name() as own)):
             return [own]
     return []
-
-
-def _of_twins(trace: Trace, source: Source, first: Named | Bound, second: Named | Bound, last: Step) -> Report:
-    """The report of two names for one network, one of which is told to follow the other."""
-    old, new = (_text_of(source, each) for each in (first, second))
-    return Report(
-        second.site,
-        f"`{new}` is no copy of `{old}`: both are one network",
-        (
-            Step(first.site, "gives a network its name"),
-            Step(second.site, "gives the same network another name"),
-            last,
-        ),
-        help=f"give `{new}` a network of its own, such as a `copy.deepcopy()` of it",
-        fixes=source.proposed(_network_copied(trace, source, second)),
-    )
-
-
-def _text_of(source: Source, named: Named | Bound) -> str:
-    match named.site.node:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
-            return ast.unparse(target)
-    return source.short(named.site, limit=30)
 
 
 def _change_between(trace: Trace, event: Loaded) -> Site | None:
@@ -341,7 +319,7 @@ def _of_itself(trace: Trace, source: Source, mixture: Mixture) -> Report:
     twins = _twins_with(trace, mixture.own) or _unseen_twins(trace, mixture)
     if len(twins) > 1:
         last = Step(mixture.site, "mixes the network with itself: it stays as it is")
-        return _of_twins(trace, source, twins[0], twins[-1], last)
+        return of_twins(trace, source, twins[0], twins[-1], last)
     caller = mixture.site.caller
     at = mixture.site if caller is None or not isinstance(caller.node, ast.Call) else caller
     one, other = mixture.names[:2]
@@ -365,19 +343,6 @@ def _of_led(source: Source, mixture: Mixture, step: Stepped) -> Report:
         ),
         help="write the average into the network that is to follow: exchange the two",
     )
-
-
-def _network_copied(trace: Trace, source: Source, named: Named | Bound) -> Iterator[Fix]:
-    """`copy.deepcopy(model)` where a second name is bound to a network."""
-    document = source.document(named.site)
-    match statement_of(trace, named.site.node):
-        case ast.Assign(value=value):
-            copied = f"copy.deepcopy({edits.flat(document, value)})"
-            top = Range(Position(1, 1), Position(1, 1))
-            known = re.search(r"^import copy$", document.text, re.M)
-            imported = () if known else (Edit(document.path, top, f"import copy{edits.newline(document)}"),)
-            changes = (*imported, edits.replace(document, value, copied))
-            yield Fix.by(Repair(Way.USE_COPY, text=copied), Safety.UNSAFE, changes)
 
 
 def _never(trace: Trace, report: Report) -> bool:

@@ -1,0 +1,124 @@
+"""Networks by a second name: one that was to follow, or to stay as it was, is the one that is trained."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Set
+
+from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
+from gradpath.findings.graphs import moved_leaves
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import lifted
+from gradpath.findings.syntax import class_of, statement_of, tests_of
+from gradpath.findings.ways import ways_in
+from gradpath.fixes import edits
+from gradpath.interpreter.trace import BackwardRan, Bound, Named, Site, Trace
+from gradpath.repairs import Repair, Way
+from gradpath.source.index import variables
+from gradpath.support.fast_dataclasses import dataclass
+
+_OFF = ("no_grad", "inference_mode")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """Two names that were given to one network, and where a loss compares it, by the second, with itself."""
+
+    first: Named | Bound
+    second: Named | Bound
+    site: Site
+
+
+def references(trace: Trace, source: Source) -> Iterator[Reference]:
+    """The networks that a loss is computed with by one name, and without gradients by another one.
+
+    Only what is given nothing else anywhere was to be another network for good.
+    """
+    pairs = [pair for pair in _pairs(trace) if _is_lasting(trace, source, pair[1])]
+    for ran in trace.of(BackwardRan) if pairs else ():
+        live = {name for node in ran.executed for name in _names_at(node.site)}
+        ways = ways_in(trace, ran)
+        known = [found for leaf in moved_leaves(ran) if (found := ways(leaf)) is not None]
+        for cut in (each for found in known for each in found.cuts if each.cause.how in _OFF):
+            blind = _names_at(cut.site)
+            for first, second in pairs:
+                if first.name in live - blind and second.name in blind - live:
+                    yield Reference(first, second, lifted(cut.site, ran.site))
+
+
+def _names_at(site: Site) -> Set[str]:
+    """The variables and attributes that are read in the calls that lead to a place."""
+    calls = (frame.node for frame in site.frames() if isinstance(frame.node, ast.Call))
+    return {each.attr if isinstance(each, ast.Attribute) else each.id for call in calls for each in variables(call)}
+
+
+def _pairs(trace: Trace) -> Iterator[tuple[Named | Bound, Named | Bound]]:
+    """The names that one network got side by side: as variables of one body, or as attributes of one object."""
+    networks: dict[int, list[Named | Bound]] = {}
+    events: list[Named | Bound] = [*trace.of(Named), *trace.of(Bound)]
+    for event in events:
+        if isinstance(event, Bound) and event.tensor is not None:
+            continue
+        if isinstance(statement_of(trace, event.site.node), ast.Assign):
+            networks.setdefault(id(event.module if isinstance(event, Named) else event.value), []).append(event)
+    for named in networks.values():
+        for second in named:
+            for first in named:
+                if first.name != second.name and _owner_of(first) == _owner_of(second):
+                    yield first, second
+
+
+def _owner_of(event: Named | Bound) -> object:
+    """The object whose attribute was bound, as it is written, or the running body of a variable."""
+    node = event.site.node
+    if isinstance(node, ast.Assign):
+        node = node.targets[0]
+    return ast.dump(node.value) if isinstance(node, ast.Attribute) else id(event.site.caller)
+
+
+def _is_lasting(trace: Trace, source: Source, event: Named | Bound) -> bool:
+    """True if a name is a mere second name, on every way through the program, and never becomes another one."""
+    match statement_of(trace, event.site.node):
+        case ast.Assign(value=ast.Name() | ast.Attribute()):
+            around = class_of(trace, event.site.node) or source.tree(event.site.path)
+            stored = (each for each in variables(around) if isinstance(each.ctx, ast.Store))
+            names = [each.attr if isinstance(each, ast.Attribute) else each.id for each in stored]
+            return names.count(event.name) == 1 and not tests_of(trace, event.site)
+    return False
+
+
+def of_twins(trace: Trace, source: Source, first: Named | Bound, second: Named | Bound, last: Step) -> Report:
+    """The report of two names for one network, one of which is told to follow the other."""
+    old, new = (_text_of(source, each) for each in (first, second))
+    return Report(
+        second.site,
+        f"`{new}` is no copy of `{old}`: both are one network",
+        (
+            Step(first.site, "gives a network its name"),
+            Step(second.site, "gives the same network another name"),
+            last,
+        ),
+        help=f"give `{new}` a network of its own, such as a `copy.deepcopy()` of it",
+        fixes=source.proposed(_network_copied(trace, source, second)),
+    )
+
+
+def _text_of(source: Source, named: Named | Bound) -> str:
+    match named.site.node:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
+            return ast.unparse(target)
+    return source.short(named.site, limit=30)
+
+
+def _network_copied(trace: Trace, source: Source, named: Named | Bound) -> Iterator[Fix]:
+    """`copy.deepcopy(model)` where a second name is bound to a network."""
+    document = source.document(named.site)
+    match statement_of(trace, named.site.node):
+        case ast.Assign(value=value):
+            copied = f"copy.deepcopy({edits.flat(document, value)})"
+            top = Range(Position(1, 1), Position(1, 1))
+            known = re.search(r"^import copy$", document.text, re.M)
+            imported = () if known else (Edit(document.path, top, f"import copy{edits.newline(document)}"),)
+            changes = (*imported, edits.replace(document, value, copied))
+            yield Fix.by(Repair(Way.USE_COPY, text=copied), Safety.UNSAFE, changes)

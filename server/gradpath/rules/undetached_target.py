@@ -13,6 +13,7 @@ from gradpath.rules.targets.bootstrapped import bootstrapped
 from gradpath.rules.targets.collapsing import collapsing
 from gradpath.rules.targets.followers import followers
 from gradpath.rules.targets.live_factors import live_factors
+from gradpath.rules.targets.scored_samples import scored_samples
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -25,6 +26,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         found = bootstrapped(trace, trained), advantages(trace, trained), followers(trace), live_factors(trace, trained)
     if trace.of(Stepped):
         found = (*found, collapsing(trace))
+    found = (*found, scored_samples(trace))
     yield from reports(trace, source, chain(*found))
 
 

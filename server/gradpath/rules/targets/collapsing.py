@@ -51,18 +51,18 @@ def collapsing(trace: Trace) -> Iterator[Collapsing]:
     built = built_of(trace)
     for ran in (each for each in trace.of(BackwardRan) if each.call.accumulates):
         found: list[Collapsing] = []
-        ends = list(_ends(ran))
-        for node, drawn in ends:
+        of_loss = list(ends(ran))
+        for node, drawn in of_loss:
             event = built.get(node)
             sides = [] if event is None or not drawn else _similar(event)
             index = _of_target(sides)
             if index is not None:
                 found.append(Collapsing(node.site, sides[index], index, ran))
-        if found and len(found) == len(ends):
+        if found and len(found) == len(of_loss):
             yield from found
 
 
-def _ends(ran: BackwardRan) -> Iterator[tuple[Node, bool]]:
+def ends(ran: BackwardRan) -> Iterator[tuple[Node, bool]]:
     """The nodes that a loss is a sum of multiples of, and whether a smaller loss makes each larger."""
     starts = nodes_of(ran.call.roots)
     zone = terms_of(starts)

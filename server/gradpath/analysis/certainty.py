@@ -239,15 +239,15 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
 
 
 def _picks_one(trace: Trace, decision: Decision) -> bool:
-    """True if a loop was asked whether it has come to a certain thing, and it had: `j == i`, where `j` is its own.
+    """True if a loop was asked whether it has come to a certain thing, or to one of some, and it had: `j == i`.
 
     It comes to that in one of its iterations, or nobody would ask.
     """
     loop = trace.loops.get(decision.site.loops[-1][0]) if decision.site.loops else None
     match decision.node:
-        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn() as asks], comparators=[right]):
             own = stored_names(loop.target) if isinstance(loop, ast.For) else set[str]()
-            met = decision.outcome is isinstance(operator, ast.Eq)
+            met = decision.outcome is isinstance(asks, ast.Eq | ast.In)
             return met and any(isinstance(each, ast.Name) and each.id in own for each in (left, right))
     return False
 

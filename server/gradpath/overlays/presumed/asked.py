@@ -7,8 +7,14 @@ from collections.abc import Iterable
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Computed, Made
-from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
-from gradpath.overlays.presumed.presumed_tensors import graph_sources
+from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value, is_data
+from gradpath.overlays.presumed import conditions
+from gradpath.overlays.presumed.presumed_tensors import (
+    graph_sources,
+    is_of_frozen,
+    note_gradients_off,
+    presume_tensor,
+)
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -68,3 +74,27 @@ def is_open(value: Value) -> bool:
     if isinstance(value, TensorValue):
         return value.tensor.is_open
     return isinstance(value, Unknown) and value.kind not in (Kind.PLAIN, Kind.CUT)
+
+
+def computed_without_gradients(machine: Machine, made: Unknown, arguments: Arguments) -> None:
+    """Note that something unseen was called while gradients are off, which it may have switched on again."""
+    note_gradients_off(machine, made)
+    if made.kind is Kind.ANYTHING and _computes_of_data(machine, made, arguments):
+        made.kind, made.provenance = Kind.PLAIN, conditions.GRADIENTS_OFF.of(conditions.callee(made))
+    if machine.autograd.inference:
+        if made.kind is Kind.CUT:
+            presume_tensor(machine, made)  # While the block lasts that marks it.
+    elif made.kind is Kind.CUT or has_graph(machine, arguments.all()):
+        machine.autograd.kept_off = conditions.GRADIENTS_OFF.of(conditions.callee(made))
+
+
+def _computes_of_data(machine: Machine, made: Unknown, arguments: Arguments) -> bool:
+    """True if no method, which may have kept a graph, gave it, and it got data that no frozen model made."""
+    callee, given = made.sources[0], [each for each in arguments.all() if not is_data(each)]
+    if (
+        not isinstance(callee, Unknown)
+        or callee.owner is not None
+        or any(is_of_frozen(machine, each) for each in given)
+    ):
+        return False
+    return bool(given) and all(isinstance(each, Unknown) and each.kind is Kind.PLAIN for each in given)

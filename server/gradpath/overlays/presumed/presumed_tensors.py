@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from gradpath.autograd.ops import find_op
@@ -81,6 +82,11 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             made.maker = (*sources, *weights.upstream(machine, unknown))
             machine.autograd.cut(made, Cut(how, unknown.site, sources[0] if sources else None, "call"))
             return made
+        case Kind.ANYTHING if _is_blind(machine, unknown, sources):
+            is_cut = any(one.cut is not None for each in sources for one in each.lineage())
+            unknown.kind = Kind.CUT if is_cut else Kind.PLAIN
+            unknown.provenance = conditions.GRADIENTS_OFF.of(conditions.callee(unknown))
+            return _materialised(machine, unknown)
         case other:
             row = other is Kind.PART
             result = branches.whole_of(unknown) or unknown
@@ -92,6 +98,20 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             if made.node is not None:
                 weights.attach(machine, unknown, made.node)
             return made
+
+
+def note_gradients_off(machine: Machine, unknown: Unknown) -> None:
+    """Gradients are off where an unseen call gives a value."""
+    machine.remembered[_OFF, unknown.number] = True
+
+
+_OFF = "given while gradients are off"
+
+
+def _is_blind(machine: Machine, unknown: Unknown, sources: Sequence[Tensor]) -> bool:
+    """True if gradients were off where a value was computed of tensors, and none of these has a graph."""
+    off = (_OFF, unknown.number) in machine.remembered
+    return off and bool(sources) and not any(each.requires_grad for each in sources)
 
 
 def drawn_again(machine: Machine, parameter: Unknown) -> Unknown:

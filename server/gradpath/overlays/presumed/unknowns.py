@@ -45,7 +45,7 @@ from gradpath.overlays.presumed import (
     weights,
 )
 from gradpath.overlays.presumed.absences import note_handed
-from gradpath.overlays.presumed.asked import has_graph, is_open
+from gradpath.overlays.presumed.asked import computed_without_gradients, is_open
 from gradpath.overlays.presumed.callbacks import hand_over
 from gradpath.overlays.presumed.clearing import ASKING, OVERWRITING, dotted_name, is_gradient, only_computes
 from gradpath.overlays.presumed.presumed_methods import CALLED, METHODS
@@ -491,10 +491,7 @@ def _settle(machine: Machine, unknown: Unknown, arguments: Arguments, made: Unkn
         made.kind, made.provenance = row.kind, row.provenance(conditions.callee(made), owner)
     elif made.is_data:
         made.kind = Kind.PLAIN
-    switches = not made.is_data and not machine.autograd.grad_enabled and not machine.autograd.inference
-    if switches and (made.kind is Kind.CUT or has_graph(machine, arguments.all())):
-        machine.autograd.kept_off = conditions.GRADIENTS_OFF.of(conditions.callee(made))
-    if made.kind is Kind.CUT and machine.autograd.inference:
-        presume_tensor(machine, made)  # While the block lasts that marks it.
+    if not machine.autograd.grad_enabled and not made.is_data:
+        computed_without_gradients(machine, made, arguments)
     of_owner = uses.is_method(machine, unknown) or (made.kind is Kind.CUT and not role_of(unknown))
     return owner if of_owner else unknown

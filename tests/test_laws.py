@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gradpath.overlays import registry
 from gradpath.rules import RULES
+from gradpath.source.imports import MODULES
 
 PRODUCT = Path(__file__).parents[1] / "server" / "gradpath"
 FILES = {str(file.relative_to(PRODUCT)): ast.parse(file.read_text("utf-8")) for file in sorted(PRODUCT.rglob("*.py"))}
@@ -79,6 +80,31 @@ def test_the_interpreter_names_nothing_of_a_library() -> None:
         if OF_LIBRARIES.search(text.value)
     }
     assert naming.keys() <= KNOWN, naming
+
+
+MEANT = MODULES.keys() | {"functional"}
+ALIASES = {"F", "nn", "np"}
+"""Those of them that stand for nothing else here."""
+
+
+def names_as_written(tree: ast.Module) -> Iterator[ast.Constant]:
+    """The names of modules that a program's names are compared with, whatever it imports: `node.id == "torch"`."""
+    yield from (text for text in texts(tree) if text.value in ALIASES)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare(left=ast.Attribute(attr="id")) | ast.MatchClass(cls=ast.Attribute(attr="Name")):
+                inside = (each for each in ast.walk(node) if isinstance(each, ast.Constant))
+                yield from (each for each in inside if each.value in MEANT)
+
+
+def test_what_a_name_means_is_asked_of_the_imports() -> None:
+    written = [
+        f"{file}:{text.lineno} {text.value}"
+        for file, tree in FILES.items()
+        if file != "source/imports.py"
+        for text in names_as_written(tree)
+    ]
+    assert written == []
 
 
 READING_THE_TRACE = ("findings/", "fixes/", "rules/")

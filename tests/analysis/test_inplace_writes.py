@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradpath.analysis.inplace_writes import Defined, hands_on_weights, may_be_refused
+from gradpath.source.imports import MODULES, imported
 from tests.documents.pages import Block, documents, read_document
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +57,7 @@ def forward(*body: str) -> ast.FunctionDef:
     ],
 )
 def test_a_write_that_may_be_refused(body: list[str]) -> None:
-    assert may_be_refused(forward(*body))
+    assert may_be_refused(forward(*body), MODULES)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_a_write_that_may_be_refused(body: list[str]) -> None:
     ],
 )
 def test_a_write_that_nothing_refuses(body: list[str]) -> None:
-    assert not may_be_refused(forward(*body))
+    assert not may_be_refused(forward(*body), MODULES)
 
 
 @pytest.mark.parametrize("page", [each for each in documents(ROOT) if each.suffix == ".md"], ids=lambda page: page.stem)
@@ -88,9 +89,10 @@ def test_functions_with_a_refused_write_are_found(page: Path) -> None:
                 tree = ast.parse(source.text)
             except SyntaxError:
                 continue
-            defined = functions(tree)
+            defined, names = functions(tree), imported(tree)
             for each in (each for found in defined.values() for each in found):
                 inside = range(each.lineno, (each.end_lineno or each.lineno) + 1)
                 if lines & set(inside):
-                    given = any(hands_on_weights(other, defined) for others in defined.values() for other in others)
-                    assert may_be_refused(each) or given, f"{source.name}: {each.name}"
+                    every = (other for others in defined.values() for other in others)
+                    given = any(hands_on_weights(other, defined, names) for other in every)
+                    assert may_be_refused(each, names) or given, f"{source.name}: {each.name}"

@@ -32,6 +32,7 @@ from gradpath.overlays.presumed.criteria import is_criterion, predictions
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
 from gradpath.source.document import Document
+from gradpath.source.imports import imported
 from gradpath.source.index import contents, methods_called
 from gradpath.source.nodes import Definition, last_name, nodes, noted, statements
 from gradpath.source.parse import Parsed
@@ -102,6 +103,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
     flags = _FLAGGING.search(document.text) is not None
     lossy = definitions_that_cut(parsed) | _writing(parsed) if "def forward" in document.text else set()
     defined = _defined(parsed.tree) if asks or parts else {}
+    names = imported(parsed.tree)
 
     def is_worth_it(function: Definition, cls: ast.ClassDef | None = None) -> bool:
         owner = None if cls is None else cls.name
@@ -109,15 +111,15 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
         if (may and is_entry(function, owner)) or _is_on(function, stack) or _applies(function, applied):
             return True
         silent = may_fail_silently(function, cls, flags) or is_forward_with(function, cls, lossy)
-        if silent or _is_doubtful_criterion(Entry(function, owner), document):
+        if silent or _is_doubtful_criterion(Entry(function, owner), parsed):
             return True
         forward = _is_forward(function, owner)
         may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))
-        if asks and (hands_on_weights(function, defined) or assigns_to_parameters(function)):
+        if asks and (hands_on_weights(function, defined, names) or assigns_to_parameters(function)):
             return True
         if not (forward or may_be_leaf or (parts and takes_apart(function))):
             return False
-        if not _may_write(function, document) or not may_be_refused(function):
+        if not _may_write(function, document) or not may_be_refused(function, names):
             return False
         return forward or not is_called_without_grad(function, defined)
 
@@ -230,27 +232,27 @@ def _lines_that_tell(document: Document) -> list[int]:
     return sorted({bisect_right(starts, at) for at in (*words, *calls, *handed)})
 
 
-def predictions_of(entry: Entry, document: Document) -> frozenset[str]:
+def predictions_of(entry: Entry, parsed: Parsed) -> frozenset[str]:
     """The parameters of a criterion that may be predictions, and what the `forward` of a module is given and writes.
 
     None of any other function, nor of a criterion in a file with a backward, which shows what is trained with what; but
     a class that the file does not mention again is for others.
     """
-    function = entry.function
+    function, document = entry.function, parsed.document
     if is_without_grad(function):
         return frozenset()
     if is_criterion(function, entry.owner):
         beside = entry.owner is not None and not is_mentioned(document.text, entry.owner)
         return predictions(function) if beside or not runs_backward(document.text) else frozenset()
-    return written_inputs(function) if _is_forward(function, entry.owner) else frozenset()
+    return written_inputs(function, imported(parsed.tree)) if _is_forward(function, entry.owner) else frozenset()
 
 
-def _is_doubtful_criterion(entry: Entry, document: Document) -> bool:
+def _is_doubtful_criterion(entry: Entry, parsed: Parsed) -> bool:
     """True if a criterion may write what its gradient needs, or take its result off the graph."""
-    if not is_criterion(entry.function, entry.owner) or not predictions_of(entry, document):
+    if not is_criterion(entry.function, entry.owner) or not predictions_of(entry, parsed):
         return False
-    function, text = entry.function, document.text
-    if _may_write(function, document) and may_be_refused(function):
+    function, document, text = entry.function, parsed.document, parsed.document.text
+    if _may_write(function, document) and may_be_refused(function, imported(parsed.tree)):
         return True
     start, end = document.offset_of_line(function.lineno), document.offset_of_line((function.end_lineno or 0) + 1)
     return any(text.find(sign, start, end) >= 0 for sign in _SIGNS_IN_CRITERIA)
@@ -266,13 +268,14 @@ def _writing(parsed: Parsed) -> set[str]:
     A class may have a layer that writes in place, too.
     """
     found = set()
+    names = imported(parsed.tree)
     layers = any(sign in parsed.document.text for sign in SIGNS_OF_LAYERS)
     for each in _open(parsed.tree.body):
         if layers and isinstance(each, ast.ClassDef) and makes_writing_layer(each):
             found.add(each.name)
         methods = each.body if isinstance(each, ast.ClassDef) else (each,)
         inside = (part for part in methods if isinstance(part, _FUNCTIONS) and part.name not in ("__init__", "forward"))
-        if any(_may_write(part, parsed.document) and may_be_refused(part) for part in inside):
+        if any(_may_write(part, parsed.document) and may_be_refused(part, names) for part in inside):
             found.add(each.name)  # type: ignore[attr-defined]
     return found
 

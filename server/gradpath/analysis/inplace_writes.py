@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from gradpath.source.index import contents
+from gradpath.source.imports import worked_on
+from gradpath.source.index import contents, inside, names_of
 from gradpath.source.nodes import Definition, nodes, noted
 from gradpath.support.words import words
 
@@ -18,8 +19,9 @@ PARTING = words("chunk dsplit hsplit split split_with_sizes tensor_split unbind 
 _WEIGHTS = frozenset({"bias", "weight"})
 _PARAMETERS = frozenset({"named_parameters", "parameters"})
 _WITHOUT_GRAD = frozenset({"inference_mode", "no_grad"})
-_LIBRARIES = frozenset({"F", "functional", "init", "nn", "torch"})
-"""Names whose attributes are functions of a library."""
+
+Names = Mapping[str, str]
+"""What the names of a file mean by its imports."""
 
 
 @noted
@@ -60,18 +62,25 @@ def takes_apart(function: Definition) -> bool:
     return _mentions(function, PARTING)
 
 
-@noted
-def may_be_refused(function: Definition) -> bool:
+def may_be_refused(function: Definition, names: Names) -> bool:
     """True if PyTorch may refuse a write of a function, at once or in a backward."""
     if is_without_grad(function):
         return False
-    body = nodes(function)
-    unsure = _given_by_layers(body)
-    return any(not (isinstance(each, ast.Name) and each.id in unsure) for node in body for each in _written(node))
+    unsure = _given_by_layers(function)
+    return any(not (isinstance(each, ast.Name) and each.id in unsure) for each in _written_in(function, names))
+
+
+def _written_in(function: Definition, names: Names) -> Iterator[ast.expr]:
+    return (each for node in _writes(function) for each in _written(node, names))
 
 
 @noted
-def written_inputs(function: Definition) -> frozenset[str]:
+def _writes(function: Definition) -> Sequence[ast.AST]:
+    """The nodes of a function that may write in place, whatever its names mean."""
+    return [node for node in nodes(function) if any(_written(node, {}))]
+
+
+def written_inputs(function: Definition, names: Names) -> frozenset[str]:
     """The parameters of a function that it writes in place as they were given: `x /= x.norm()`."""
     spec = function.args
     required = [*spec.posonlyargs, *spec.args][: len(spec.posonlyargs) + len(spec.args) - len(spec.defaults)]
@@ -84,27 +93,21 @@ def written_inputs(function: Definition) -> frozenset[str]:
                 rebound[name] = min(rebound.get(name, statement.lineno), statement.lineno)
     return frozenset(
         target.id
-        for node in nodes(function)
-        for target in _written(node)
+        for target in _written_in(function, names)
         if isinstance(target, ast.Name) and target.id in given
         if rebound.get(target.id, target.lineno) >= target.lineno
     )
 
 
-def _given_by_layers(body: Sequence[ast.AST]) -> set[str]:
+@noted
+def _given_by_layers(function: Definition) -> set[str]:
     """The variables that a loop over layers hands from one to the next: what the last one saves is not known."""
-    layers = {
-        each.id
-        for loop in body
-        if isinstance(loop, ast.For)
-        for each in nodes(loop.target)
-        if isinstance(each, ast.Name)
-    }
+    layers = {each.id for loop in inside(function, ast.For) for each in inside(loop.target, ast.Name)}
     found: set[str] = set()
-    for node in body:
+    for node in inside(function, ast.Assign):
         match node:
             case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id=name))) if name in layers:
-                found |= {each.id for each in nodes(target) if isinstance(each, ast.Name)}
+                found |= names_of(target)
     return found
 
 
@@ -131,12 +134,12 @@ def _switches_off(block: ast.With) -> bool:
     return any(_mentions(item.context_expr, _WITHOUT_GRAD) for item in block.items)
 
 
-def hands_on_weights(function: Definition, defined: Defined) -> bool:
+def hands_on_weights(function: Definition, defined: Defined, names: Names) -> bool:
     """True if a function calls one of `defined`, the functions of its file, with a weight, and that writes in place."""
     for node in nodes(function):
         match node:
             case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in defined and _has_weight(node):
-                if any(map(may_be_refused, defined[name])):
+                if any(may_be_refused(each, names) for each in defined[name]):
                     return True
     return False
 
@@ -176,7 +179,7 @@ def _mentions(root: ast.AST, names: Collection[str]) -> bool:
     return any(each.id in names for each in inside.names) or any(each.attr in names for each in inside.attributes)
 
 
-def _written(node: ast.AST) -> Iterator[ast.expr]:
+def _written(node: ast.AST, names: Names) -> Iterator[ast.expr]:
     """The targets of in-place writes of a node, whether tensors or not."""
     match node:
         case ast.AugAssign(value=ast.Tuple() | ast.List() | ast.JoinedStr() | ast.Constant(value=str())):
@@ -188,8 +191,8 @@ def _written(node: ast.AST) -> Iterator[ast.expr]:
                 yield from _subscripted(target)
         case ast.For(target=target) | ast.AnnAssign(target=target):
             yield from _subscripted(target)
-        case ast.Call(func=ast.Attribute(value=receiver, attr=name), args=arguments) if _is_in_place(name):
-            yield from arguments[:1] if _is_library(receiver) else (receiver,)
+        case ast.Call(func=ast.Attribute(attr=name)) if _is_in_place(name):
+            yield from filter(None, (worked_on(node, names),))
         case ast.Call(args=arguments, keywords=keywords) if any(map(_asks_in_place, keywords)):
             yield from arguments[:1] or [node]
 
@@ -220,10 +223,3 @@ def _is_no_number(value: ast.expr) -> bool:
     return isinstance(value, (ast.Compare, ast.Dict, ast.JoinedStr)) or (
         isinstance(value, ast.Constant) and isinstance(value.value, (bool, str, type(None)))
     )
-
-
-def _is_library(receiver: ast.expr) -> bool:
-    match receiver:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name in _LIBRARIES
-    return False

@@ -58,7 +58,7 @@ class Runs:
         """The class that `self` is of, where a method is entered."""
         self.use = Use.ALONE
         """The use of the function that is entered."""
-        self.predictions = frozenset[str]() if entry is None else entry_points.predictions_of(entry, self.document)
+        self.predictions = frozenset[str]() if entry is None else entry_points.predictions_of(entry, files.checked)
         """The parameters that are presumed to have a graph where the function is used as a loss, or as a layer."""
         is_layer = entry is not None and not is_criterion(entry.function, entry.owner)
         self.written = " and ".join(f"`{each}`" for each in sorted(self.predictions)) if is_layer else ""

@@ -11,10 +11,12 @@ from gradpath.analysis.mentions import is_telling, mentions, parts_of
 from gradpath.interpreter.modules import bound_by
 from gradpath.names.files import Files
 from gradpath.overlays.registry import is_overlaid
-from gradpath.source.nodes import Definition, nodes
+from gradpath.source.imports import aliases
+from gradpath.source.index import inside
+from gradpath.source.nodes import Definition
 
 _Origin = tuple[str, str]
-"""Where an imported name comes from: the module as the import writes it, and the name there ("" for the module)."""
+"""Where an imported name comes from: the module as the import writes it, and the name there."""
 
 MOST = 3
 """Functions of a file that are entered for what they call elsewhere."""
@@ -23,8 +25,7 @@ MOST = 3
 def launchers(files: Files) -> Iterator[Entry]:
     """The functions and methods of the checked file that nothing in it calls, and that call what trains elsewhere."""
     tree = files.checked.tree
-    imported = {name: origin for name, origin in _origins(tree.body) if name != "*" and origin[1]}
-    imported = {name: origin for name, origin in imported.items() if not is_overlaid(origin[0])}
+    imported = {name: origin for name, origin in _origins(tree.body) if not is_overlaid(origin[0])}
     if not imported:
         return
     spoken = [mentions(part) for statement in tree.body for part in parts_of(statement)]
@@ -65,21 +66,11 @@ def _trains(files: Files, origin: _Origin, called: Collection[str]) -> bool:
 
 
 def _origins(body: Sequence[ast.stmt]) -> Iterator[tuple[str, _Origin]]:
-    """The names that some statements import, each with where it comes from; "*" for all that a module has."""
+    """The names that some statements import from modules, each with where it comes from."""
     for statement in body:
-        match statement:
-            case ast.Import():
-                for alias in statement.names:
-                    first = alias.name.partition(".")[0]
-                    yield (alias.asname, (alias.name, "")) if alias.asname else (first, (first, ""))
-            case ast.ImportFrom():
-                module = "." * statement.level + (statement.module or "")
-                yield from ((alias.asname or alias.name, (module, alias.name)) for alias in statement.names)
-            case ast.If() | ast.Try():
-                yield from _origins([each for each in nodes(statement) if isinstance(each, _IMPORTS)])
-
-
-_IMPORTS = (ast.Import, ast.ImportFrom)
+        if isinstance(statement, (ast.ImportFrom, ast.If, ast.Try)):
+            for each in inside(statement, ast.ImportFrom):
+                yield from ((name, (module, member)) for name, module, member in aliases(each) if name != "*")
 
 
 def _open(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

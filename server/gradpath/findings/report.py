@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from gradpath.diagnostic import Advice, Fix, Level
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.source.document import Document
+from gradpath.source.imports import called, imported
 from gradpath.source.parse import parse
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -134,6 +135,14 @@ class Source:
         if known is None:
             known = self._trees[path] = parse(self.documents[path]).tree
         return known
+
+    def names(self, path: str) -> Mapping[str, str]:
+        """What the names of a file mean by its imports."""
+        return imported(self.tree(path))
+
+    def called(self, module: str, path: str) -> str | None:
+        """What a file calls a module; None where it does not name it."""
+        return called(module, self.names(path))
 
     def text(self, site: Site, node: ast.AST | None = None) -> str:
         """The source of a node (the site's own unless another is given), on one line."""

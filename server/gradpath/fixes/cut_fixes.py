@@ -84,7 +84,7 @@ def _is_taken(cause: Cause, node: ast.AST) -> bool:
 def _dropped(trace: Trace, source: Source, cause: Cause, site: Site) -> Iterator[Fix]:
     """`.detach()`, `.data` or a cast goes; the value is named where the line has several such cuts."""
     node = site.node
-    written = Rewriting(trace, source.document(site))
+    written = Rewriting(trace, source, site)
     read = node.func if isinstance(node, ast.Call) else node
     if not isinstance(read, ast.Attribute) or not written.takes_from(node):
         return
@@ -187,7 +187,7 @@ def _recorded(trace: Trace, source: Source, cause: Cause, near: Site, switch: Sw
         inside = (each for each in cause.site.frames() if each.caller is switch.site.caller)
         place = next((each for each in inside if not switch.named or id(each.node) in theirs), near)
     statement, document = statement_of(trace, place.node), source.document(place)
-    torch = edits.torch_in(document)
+    torch = source.called("torch", document.path)
     if (
         place.node is not near.node
         and torch is not None
@@ -205,7 +205,7 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
     statement = statement_of(trace, switch.site.node)
     function = function_of(trace, switch.site.node)
     document = source.document(switch.site)
-    torch = edits.torch_in(document)
+    torch = source.called("torch", document.path)
     if not isinstance(statement, ast.Expr) or torch is None:
         return
     if function is None:
@@ -259,7 +259,7 @@ def undone(trace: Trace, source: Source, cause: Cause, near: Site, added: Site) 
         found += on_tensors_read(trace, source, site, added)
     for fix in found:
         yield Fix.by(fix.repairs, Safety.UNSAFE, fix.edits)
-    written = Rewriting(trace, source.document(site))
+    written = Rewriting(trace, source, site)
     if not found and is_read_out(site.node) and written.takes_from(site.node):
         repair = Repair(Way.DROP_CUT, lines=(site.line,), text=".item()")
         yield Fix.by(repair, Safety.UNSAFE, tuple(written.changes))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 from gradpath.diagnostic import Edit, Position, Range
 from gradpath.source.document import Document
-from gradpath.support.lazy_regex import regex
 
 
 def add_keyword(document: Document, call: ast.Call, name: str, value: str) -> Edit | None:
@@ -276,35 +275,3 @@ def newline(document: Document) -> str:
     if at < 0:
         return "\r" if "\r" in text else "\n"
     return "\r\n" if at and text[at - 1] == "\r" else "\n"
-
-
-def torch_in(document: Document) -> str | None:
-    """What a file calls `torch`; None where it does not name it.
-
-    Code from a notebook uses the name without an import of its own.
-    """
-    found = _IMPORTED.search(document.text)
-    if found is not None:
-        return found[1] or "torch"
-    return "torch" if _USED.search(document.text) else None
-
-
-def nn_in(document: Document) -> str | None:
-    """What a file calls `torch.nn`."""
-    found = _NN.search(document.text)
-    if found is not None:
-        return found[1] or found[2] or "nn"
-    torch = torch_in(document)
-    return None if torch is None else f"{torch}.nn"
-
-
-_IMPORTED = regex(r"^[ \t]*import[ \t]+torch(?:[ \t]+as[ \t]+(\w+))?[ \t]*(?:[#;,\r\n]|\Z)", re.M)
-_USED = regex(
-    r"^[ \t]*import[ \t]+torch(?:\.\w+)+[ \t]*(?:[#;,\r\n]|\Z)|^(?![ \t]*(?:#|import\b|from\b)).*?(?<![\w.])torch\.\w",
-    re.M,
-)
-_NN = regex(
-    r"(?:^|;)[ \t]*(?:from[ \t]+torch[ \t]+import[ \t]+(?:[^\n#]*,[ \t]*)?nn(?:[ \t]+as[ \t]+(\w+))?"
-    r"|import[ \t]+torch\.nn[ \t]+as[ \t]+(\w+))",
-    re.M,
-)

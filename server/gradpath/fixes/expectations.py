@@ -15,6 +15,7 @@ from gradpath.fixes.moving import removed
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
+from gradpath.source.imports import is_of_torch
 from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -72,7 +73,7 @@ def expected(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
             case _:
                 numbers = True
     if numbers:
-        yield _number(trace, cause.site, choice, made)
+        yield _number(trace, source, cause.site, choice, made)
 
 
 MOST = 3
@@ -85,7 +86,7 @@ def _choice(source: Source, cause: Cause) -> _Choice | None:
         case ast.Call(func=ast.Attribute(attr="argmax" | "max", value=scores), args=given, keywords=options) if (
             cause.site
         ):
-            if isinstance(scores, ast.Name) and scores.id == "torch" and given:
+            if is_of_torch(scores, source.names(cause.site.path)) and given:
                 scores, given = given[0], given[1:]
         case _:
             return None
@@ -138,9 +139,9 @@ def _reads(trace: Trace, statement: ast.stmt, name: str) -> list[ast.AST]:
     return [each for each in found if isinstance(each.ctx, ast.Load) and each.lineno > statement.lineno]
 
 
-def _number(trace: Trace, site: Site, choice: _Choice, made: ast.AST) -> Fix:
+def _number(trace: Trace, source: Source, site: Site, choice: _Choice, made: ast.AST) -> Fix:
     """The expected index where the index itself is taken for a number, or the scores, which a loss may take as well."""
-    document, torch = choice.document, edits.torch_in(choice.document)
+    document, torch = choice.document, source.called("torch", site.path)
     scores = edits.flat(document, choice.scores)
     match choice.scores:
         case ast.Name() | ast.Attribute():

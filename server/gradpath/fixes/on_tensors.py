@@ -19,7 +19,7 @@ from gradpath.fixes.moving import removed
 from gradpath.fixes.origins import defining_expressions, feeding, given_to, is_read_out
 from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.document import Document
+from gradpath.source.imports import called, meaning
 from gradpath.source.index import holds
 from gradpath.source.nodes import last_name
 
@@ -54,7 +54,7 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     call, document = site.node, source.document(site)
     expressions = defining_expressions(trace, document, call.args[0])
     if cause.how in ("numpy", "plain"):
-        yield from _translated(trace, document, call, expressions)
+        yield from _translated(trace, source, site, call, expressions)
         return
     known = {id(read.site.node): read.tensor for read in _reads(trace)}
     reads = {
@@ -65,7 +65,7 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     }
     if len(reads) > MOST or any(isinstance(e.func, ast.Attribute) and e.func.attr in _REFUSED for e in reads):
         return
-    written = Rewriting(trace, document)
+    written = Rewriting(trace, source, site)
     if written.takes_from(call) and all(map(written.takes_from, reads)):
         lines = tuple(sorted({each.lineno for each in reads}))
         inside = all(holds(call, each) for each in reads)
@@ -84,12 +84,14 @@ def on_tensors_read(trace: Trace, source: Source, cut: Site, added: Site) -> Ite
                 case ast.Call(func=ast.Name(id="float"), args=[value]):
                     expressions = defining_expressions(trace, document, value)
                     if any(holds(each, cut.node) for each in expressions):
-                        yield from _translated(trace, document, call, expressions)
+                        yield from _translated(trace, source, added, call, expressions)
                         return
 
 
-def _translated(trace: Trace, document: Document, call: ast.Call, expressions: Sequence[ast.expr]) -> Iterator[Fix]:
-    written = Rewriting(trace, document)
+def _translated(
+    trace: Trace, source: Source, site: Site, call: ast.Call, expressions: Sequence[ast.expr]
+) -> Iterator[Fix]:
+    written = Rewriting(trace, source, site)
     if all(map(written.takes, expressions)) and written.arrays and written.takes_from(call):
         lines = tuple(sorted({each.range.start.line for each in written.changes}))
         repair = Repair(Way.WITH_PYTORCH, lines=lines)
@@ -125,10 +127,10 @@ class Rewriting:
     A list of which a tensor is made is stacked. Methods that `also` go are no conversions.
     """
 
-    def __init__(self, trace: Trace, document: Document, also: frozenset[str] = frozenset()) -> None:
-        self._trace, self._document = trace, document
+    def __init__(self, trace: Trace, source: Source, site: Site, also: frozenset[str] = frozenset()) -> None:
+        self._trace, self._document = trace, source.document(site)
         self._conversions = _CONVERSIONS | also
-        self._torch = edits.torch_in(document)
+        self._names = source.names(site.path)
         self._seen: set[int] = set()
         self.changes: dict[Edit, None] = {}
         self.arrays, self.deletes = 0, False
@@ -144,7 +146,7 @@ class Rewriting:
             case ast.Call(func=ast.Attribute(attr="numpy")):
                 self.arrays += 1
                 return self.takes_from(node) is not None
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="np" | "numpy") as module, attr=name)):
+            case ast.Call(func=ast.Attribute(value=ast.Name() as module, attr=name)) if self._is_numpy(module):
                 return self._function(node, module, name)
             case ast.Call(func=ast.Attribute(attr=name)) if name in _REFUSED:
                 return False
@@ -152,7 +154,10 @@ class Rewriting:
                 return self.takes_from(node) is not None
             case ast.Call(func=ast.Attribute(attr=name)) if name in _SPREADS:
                 return self._spread(node)
-        return not (isinstance(node, ast.Name) and node.id in ("np", "numpy"))
+        return not self._is_numpy(node)
+
+    def _is_numpy(self, node: ast.AST) -> bool:
+        return meaning(node, self._names) == "numpy"
 
     def takes_from(self, node: ast.AST) -> ast.expr | None:
         """What a conversion, and those that it is made of, take their value from, if they can go; notes how.
@@ -227,11 +232,12 @@ class Rewriting:
         options = {each.arg for each in call.keywords} - {"axis", "keepdims", "dtype"}
         new = _RENAMED.get(name, name)
         constants = any(isinstance(each, ast.Constant) for each in call.args[:1]) and name not in ("ones", "zeros")
-        if new not in _SAME | {*_RENAMED.values()} or options or constants or self._torch is None:
+        torch = called("torch", self._names)
+        if new not in _SAME | {*_RENAMED.values()} or options or constants or torch is None:
             return False
         drop = edits.drop_keyword(self._document, call, "dtype")
         self._seen |= {id(module), *(id(part) for each in call.keywords for part in ast.walk(each.value))}
-        self.changes |= {edits.replace(self._document, call.func, f"{self._torch}.{new}"): None}
+        self.changes |= {edits.replace(self._document, call.func, f"{torch}.{new}"): None}
         self.changes |= {} if drop is None else {drop: None}
         self.arrays += name in ("ones", "zeros")
         return name not in _SPREADS or self._spread(call)

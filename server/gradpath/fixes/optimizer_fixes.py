@@ -160,7 +160,7 @@ def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
         return
     document = source.document(overlooked.site)
-    nn = edits.nn_in(document)
+    nn = source.called("torch.nn", document.path)
     if nn is None:
         return
     kind = "Parameter" if overlooked.bare else "Module"

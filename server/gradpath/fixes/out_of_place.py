@@ -18,7 +18,9 @@ from gradpath.fixes.origins import given_to
 from gradpath.interpreter.trace import Applied, Bound, Held, Mutated, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
-from gradpath.source.index import holds, names_in
+from gradpath.source.imports import worked_on
+from gradpath.source.index import holds, inside, names_in
+from gradpath.source.nodes import last_name
 
 _NO_COUNTERPART = frozenset(
     {
@@ -74,7 +76,7 @@ def counterparts(
     """
     statement = statement_of(trace, site.node)
     document = source.document(site)
-    safety = Safety.UNSAFE if written is not None and is_seen_elsewhere(trace, site, written) else Safety.SAFE
+    safety = Safety.UNSAFE if written is not None and _is_seen_elsewhere(trace, source, site, written) else Safety.SAFE
     node = site.node
     made = module_of(trace, site)
     if made is not None:
@@ -83,7 +85,7 @@ def counterparts(
             source, made, Safety.UNSAFE if is_read_again(trace, statement, _text(first)) else safety
         )
         return
-    owner = _owner(trace, site, node)
+    owner = _owner(trace, source, site)
     if isinstance(node, ast.AugAssign) and (not isinstance(node.target, ast.Subscript) or owner is node.target):
         edit = augmented(document, node)
         if edit is not None:
@@ -92,7 +94,7 @@ def counterparts(
             text = full if len(full) <= 40 else f"{target} = {target} {_OPERATORS[type(node.op)]} …"
             yield Fix.by(Repair(Way.NEW_TENSOR, (target,), text=text), safety, (edit,))
     elif isinstance(node, ast.Call):
-        fixes = list(_called(trace, document, node, statement, safety))
+        fixes = list(_called(trace, source, site, node, statement, safety))
         yield from fixes
         if fixes:
             return
@@ -121,7 +123,7 @@ def written_name(trace: Trace, source: Source, site: Site) -> str:
     node = site.node
     if isinstance(node, ast.AugAssign) and isinstance(node.target, (ast.Name, ast.Attribute)):
         return source.text(site, node.target)
-    owner = _owner(trace, site, node)
+    owner = _owner(trace, source, site)
     return source.text(site, owner) if owner is not None else ""
 
 
@@ -152,14 +154,16 @@ def _needs_parentheses(node: ast.AugAssign) -> bool:
     return True
 
 
-def _called(trace: Trace, document: Document, call: ast.Call, statement: ast.stmt, safety: Safety) -> Iterator[Fix]:
+def _called(
+    trace: Trace, source: Source, site: Site, call: ast.Call, statement: ast.stmt, safety: Safety
+) -> Iterator[Fix]:
     """`x.add_(1)`, `torch.relu_(x)`, `F.relu(x, inplace=True)`."""
+    document = source.document(site)
     written = call.args[0] if call.args else None
     if any(each.arg == "inplace" for each in call.keywords):
         repair, drop = Repair(Way.NOT_IN_PLACE), edits.drop_keyword(document, call, "inplace")
     elif isinstance(call.func, ast.Attribute) and has_counterpart(call.func.attr):
-        if not isinstance(call.func.value, ast.Name) or call.func.value.id not in ("torch", "F"):
-            written = call.func.value
+        written = worked_on(call, source.names(site.path))
         end = document.range_of(call.func).end
         drop = Edit(document.path, Range(Position(end.line, end.column - 1), end), "")
         repair = Repair(Way.NEW_TENSOR_BY, (call.func.attr[:-1],))
@@ -183,29 +187,28 @@ def _chain(statement: ast.stmt) -> Iterator[ast.Call]:
         node = node.func.value if isinstance(node.func, ast.Attribute) else None
 
 
-def _base(node: ast.AST) -> ast.Name | ast.Attribute | None:
+def _base(source: Source, site: Site) -> ast.Name | ast.Attribute | None:
     """The variable that a write goes into: `x` of `x[i] = v`, `x[i] += v`, `x.zero_()`, `x[i].add_(v)`."""
-    written: ast.AST | None = node
+    written: ast.AST | None = site.node
+    node = site.node
     if isinstance(node, ast.AugAssign):
         written = node.target
         if not isinstance(written, ast.Subscript):
             return None
     elif isinstance(node, ast.Call):
-        method = node.func if isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_") else None
-        written = method.value if method is not None else None
-        if isinstance(written, ast.Name) and written.id in ("torch", "F"):
-            written = node.args[0] if node.args else None
+        in_place = last_name(node.func).endswith("_")
+        written = worked_on(node, source.names(site.path)) if in_place else None
     while isinstance(written, ast.Subscript):
         written = written.value
     return written if isinstance(written, (ast.Name, ast.Attribute)) else None
 
 
-def _owner(trace: Trace, site: Site, node: ast.AST) -> ast.Name | ast.Attribute | ast.Subscript | None:
+def _owner(trace: Trace, source: Source, site: Site) -> ast.Name | ast.Attribute | ast.Subscript | None:
     """What holds the tensor that is written: the variable, or its item `x[0]` where the variable is a list or dict."""
-    base = _base(node)
+    base = _base(source, site)
     if base is None or not _is_container(trace, site, base):
         return base
-    return next((each for each in ast.walk(node) if isinstance(each, ast.Subscript) and each.value is base), None)
+    return next((each for each in inside(site.node, ast.Subscript) if each.value is base), None)
 
 
 def _is_container(trace: Trace, site: Site, variable: ast.Name | ast.Attribute) -> bool:
@@ -244,9 +247,9 @@ def _without_flag(source: Source, applied: Applied, safety: Safety) -> Iterator[
     yield from Fix.of(Repair(Way.NOT_IN_PLACE_ON, lines=(made.line,)), safety, edit)
 
 
-def is_seen_elsewhere(trace: Trace, site: Site, written: Tensor) -> bool:
+def _is_seen_elsewhere(trace: Trace, source: Source, site: Site, written: Tensor) -> bool:
     """True if the memory that is written was known by another name before, which may be read again: it would be old."""
-    own = _base(site.node) or getattr(site.node, "target", None)
+    own = _base(source, site) or getattr(site.node, "target", None)
     variable = own.id if isinstance(own, ast.Name) else getattr(own, "attr", "")
     running = {frame.caller: statement_of(trace, frame.node) for frame in site.frames()}
     made = statement_of(trace, written.origin.node) if written.creation is Creation.MULTIPLE else None
@@ -351,7 +354,7 @@ def updated_in_place(
         direct = edits.replace(document, statement, update)
         yield Fix.by(Repair(Way.UPDATE_IN_PLACE, (name,), text=update), safety, (direct,))
         return
-    torch = edits.torch_in(document)
+    torch = source.called("torch", document.path)
     if torch is not None and edits.stands_alone(document, statement):
         edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
         if edit is not None:

@@ -21,7 +21,7 @@ def put_together(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
     if not isinstance(site.node, ast.Subscript):
         return
     whole, document = site.node.value, source.document(site)
-    torch = edits.torch_in(document)
+    torch = source.called("torch", document.path)
     block, flat = block_of(trace, statement_of(trace, site.node)), ast.unparse(whole)
     taken = [(each, *pair) for each in block for pair in _pairs(each) if ast.unparse(pair[1].value) == flat]
     known = {ast.unparse(each): name for _, name, each in taken}

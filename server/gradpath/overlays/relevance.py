@@ -11,6 +11,7 @@ from enum import Enum
 from functools import cache
 
 from gradpath.overlays.registry import called_methods, libraries
+from gradpath.source.imports import MODULES
 from gradpath.source.nodes import nodes, noted
 from gradpath.support.lazy_regex import regex
 from gradpath.support.words import words
@@ -20,10 +21,8 @@ _TELLING = words("backward detach detach_ grad item parameters requires_grad req
 _KEEPING = frozenset({"append", "data", "extend"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
+_OF_TENSORS = ("numpy", "torch")
 _FILES = frozenset({"importlib", "inspect", "open", "os", "pkgutil"})
-_USUAL_NAMES = frozenset({"F", "nn", "np", "numpy", "optim", "pl"})
-"""The usual aliases of tensor libraries and their parts."""
-
 
 _OF_FRAGMENTS = (
     "def forward(self",
@@ -104,7 +103,7 @@ def _kind(function: ast.FunctionDef | ast.AsyncFunctionDef) -> _Kind:
                 repeats = True
             case ast.Name(id=name):
                 files = files or name in _FILES
-                tensors = tensors or name in _USUAL_NAMES or name in libraries()
+                tensors = tensors or MODULES.get(name, name).startswith(_OF_TENSORS) or name in libraries()
             case ast.Import() | ast.ImportFrom():
                 tensors = True
             case _:

@@ -96,7 +96,7 @@ def _fixes(trace: Trace, source: Source, read: ReadOut | None) -> Iterator[Fix]:
     edit: Edit | None
     match call.func:
         case ast.Attribute(value=module, attr=name) if call.args:  # A function of `math`, which PyTorch has, too.
-            torch = edits.torch_in(document) if find_op(f"torch.{name}") else None
+            torch = source.called("torch", document.path) if find_op(f"torch.{name}") else None
             edit = None if torch is None else edits.replace(document, module, torch)
             repair = Repair(Way.WITH_PYTORCH, lines=lines)
         case ast.Attribute(attr=name):

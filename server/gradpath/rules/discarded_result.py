@@ -13,8 +13,8 @@ from gradpath.interpreter.trace import Discarded, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.unloaded_states import unloaded
 from gradpath.rules.terms.left_out_losses import left_out_losses
+from gradpath.source.imports import worked_on
 from gradpath.source.index import contents, names_of
-from gradpath.source.nodes import last_name
 from gradpath.support.words import words
 
 METHODS = words(
@@ -142,16 +142,14 @@ def _expects(block: ast.AST) -> bool:
     return isinstance(block, ast.Try)
 
 
-def _subject(call: ast.Call, method: ast.Attribute) -> ast.expr:
-    """The tensor that seems to be changed: before the dot, or the first argument of `torch.clamp(x, 0)`."""
-    receiver = _start(method)
-    name = last_name(receiver)
-    is_function = name in ("torch", "F", "functional") and call.args and not isinstance(call.args[0], ast.Starred)
-    return call.args[0] if is_function else receiver
+def _subject(source: Source, event: Discarded, call: ast.Call, method: ast.Attribute) -> ast.expr:
+    """The tensor that seems to be changed."""
+    found = worked_on(call, source.names(event.site.path))
+    return _start(method) if found is None or found is method.value else found
 
 
 def _report(trace: Trace, source: Source, event: Discarded, call: ast.Call, method: ast.Attribute) -> Report:
-    subject = _subject(call, method)
+    subject = _subject(source, event, call, method)
     name = source.short(event.site, subject, 30)
     called = source.short(event.site, method, 30)
     text = source.short(event.site, limit=40)
@@ -165,7 +163,7 @@ def _report(trace: Trace, source: Source, event: Discarded, call: ast.Call, meth
 
 
 def _fixes(trace: Trace, source: Source, event: Discarded, call: ast.Call, method: ast.Attribute) -> Iterator[Fix]:
-    subject = _subject(call, method)
+    subject = _subject(source, event, call, method)
     if not isinstance(subject, (ast.Name, ast.Attribute)):
         return
     if event.tensor is not None and any(each.is_parameter for each in event.tensor.maker):

@@ -143,7 +143,7 @@ def _by_grad(trace: Trace, source: Source, run: BackwardRan, call: ast.Call, sta
             ast.Call(func=ast.Attribute(value=loss), args=[]),
         ) if item == each and isinstance(statement, ast.Expr):
             document = source.document(run.site)
-            gone, torch = edits.delete_statement(document, statement), edits.torch_in(document)
+            gone, torch = edits.delete_statement(document, statement), source.called("torch", document.path)
             text = f"{torch}.autograd.grad({edits.flat(document, loss)}, {names}, create_graph=True)"
             if gone is not None and torch is not None:
                 changes = gone, edits.replace(document, read, text)

@@ -72,7 +72,7 @@ def _fixes(trace: Trace, source: Source, site: Site, leaf: Tensor, *, recorded: 
         if not leaf.is_parameter or _is_variable(trace, statement):
             yield from _out_of_place(trace, source, site, leaf)
             return
-    torch = edits.torch_in(document)
+    torch = source.called("torch", document.path)
     edit = edits.wrap(document, statement, f"with {torch}.no_grad():")
     if edit is not None and torch is not None:
         yield Fix.by(Repair(Way.UNRECORDED), Safety.SAFE, (edit,))

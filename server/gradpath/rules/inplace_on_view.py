@@ -112,7 +112,7 @@ def _first_of(view: Tensor) -> Tensor:
 def _unrecorded(trace: Trace, source: Source, site: Site, error: AutogradError, view: Tensor) -> Iterator[Fix]:
     """A write into a view of a parameter goes under `torch.no_grad()`, where the view was made."""
     document = source.document(site)
-    torch = edits.torch_in(document)
+    torch = source.called("torch", document.path)
     if error.kind is FaultKind.VIEW_NO_GRAD and view.base is not None and view.base.is_parameter and torch is not None:
         edit = edits.wrap(document, statement_of(trace, site.node), f"with {torch}.no_grad():")
         yield from Fix.of(Repair(Way.UNRECORDED), Safety.SAFE, edit)

@@ -9,6 +9,7 @@ from gradpath.diagnostic import Level
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import class_of
 from gradpath.interpreter.trace import Site, Trace
+from gradpath.source.imports import imported, is_of_torch
 from gradpath.source.index import inside, methods_called
 from gradpath.source.nodes import Definition, last_name
 
@@ -52,7 +53,7 @@ def _forward_of(tree: ast.Module, owner: ast.ClassDef) -> Definition | None:
             name = last_name(base)
             if name in classes and classes[name] not in line:
                 line.append(classes[name])
-            elif name != "Module" or not _is_of_torch(tree, base):
+            elif name != "Module" or not is_of_torch(base, imported(tree)):
                 return None
             else:
                 is_module = True
@@ -92,14 +93,6 @@ _SAME = frozenset({"clone", "contiguous", "view_as"})
 
 _FLAT = frozenset({"ceil", "fix", "floor", "round", "sign", "trunc"})
 """Operations after which the elements are not known any more."""
-
-
-def _is_of_torch(tree: ast.Module, base: ast.expr) -> bool:
-    """True if a base class called `Module` is that of PyTorch, by what it is an attribute of or imported from."""
-    if isinstance(base, ast.Attribute):
-        return ast.unparse(base.value).rpartition(".")[2] == "nn"
-    imports = inside(tree, ast.ImportFrom)
-    return any(alias.name == "Module" and "torch" in (each.module or "") for each in imports for alias in each.names)
 
 
 def _computes(method: Definition) -> bool:

@@ -150,7 +150,7 @@ def _deleted(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
 def _as_numbers(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     """`x.float()` where only floating point numbers will do."""
     document, node = source.document(site), site.node
-    torch = edits.torch_in(document)
+    torch = source.called("torch", document.path)
     if isinstance(node, ast.Call) and any(each.arg == "requires_grad" for each in node.keywords) and torch is not None:
         edit = edits.add_keyword(document, node, "dtype", f"{torch}.float32")
         yield from Fix.of(Repair(Way.AS_FLOAT, text=f"dtype={torch}.float32"), Safety.SAFE, edit)

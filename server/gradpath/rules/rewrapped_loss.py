@@ -78,13 +78,13 @@ def _help(cause: cuts.Cause, same: bool, found: Rewrapping) -> str:
 def _fixes(
     trace: Trace, source: Source, found: Rewrapping, cause: cuts.Cause, statement: ast.stmt | None
 ) -> Iterator[Fix]:
-    document, node = source.document(found.site), found.site.node
+    node = found.site.node
     if cause.site is not None and not holds(node, cause.site.node):
         drop = _without_wrap(trace, source, found, statement)
         for fix in cut_fixes.undo(trace, source, cause, found.ran.site):
             yield from Fix.of((*fix.repairs, Repair(Way.NO_FORCE)), Safety.UNSAFE, *fix.edits, drop)
         return
-    written = Rewriting(trace, document, also=frozenset({"clone", "requires_grad_"}))
+    written = Rewriting(trace, source, found.site, also=frozenset({"clone", "requires_grad_"}))
     loss = written.takes_from(node)
     if loss is None or not all(written.takes_from(each) for each in contents(loss).calls if is_read_out(each)):
         return

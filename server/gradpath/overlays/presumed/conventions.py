@@ -8,18 +8,8 @@ from __future__ import annotations
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Undefined
 from gradpath.interpreter.values import UNDEFINED, Unknown, Value
+from gradpath.source.imports import MODULES
 
-_SAME = "collections copy functools itertools math numpy operator random torch"
-_MODULES = {
-    **{name: name for name in _SAME.split()},
-    "F": "torch.nn.functional",
-    "T": "torch",
-    "autograd": "torch.autograd",
-    "nn": "torch.nn",
-    "np": "numpy",
-    "optim": "torch.optim",
-    "th": "torch",
-}
 _MEMBERS = {
     "collections": "OrderedDict defaultdict deque namedtuple",
     "copy": "deepcopy",
@@ -49,7 +39,7 @@ def member(machine: Machine, unknown: Unknown, name: str) -> Value:
 
     A model may be called `F` as well, and an optimizer `optim`, but neither has what the library has.
     """
-    module = _MODULES.get(unknown.origin.name) if isinstance(unknown.origin, Undefined) else None
+    module = MODULES.get(unknown.origin.name) if isinstance(unknown.origin, Undefined) else None
     if module is None:
         return UNDEFINED
     found = machine.library.module(machine, f"{module}.{name}")
@@ -58,4 +48,4 @@ def member(machine: Machine, unknown: Unknown, name: str) -> Value:
 
 def is_conventional(name: str) -> bool:
     """True if everybody calls something of a library so."""
-    return name in _MODULES or name in _WHOLE_NAMES
+    return name in MODULES or name in _WHOLE_NAMES

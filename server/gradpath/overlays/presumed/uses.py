@@ -34,6 +34,7 @@ from gradpath.overlays.presumed.roles import CRITERION, part_of_model, part_of_o
 from gradpath.overlays.torch.gradmode import Guarded
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.grammar import UNPARSED
+from gradpath.source.imports import meaning
 from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
@@ -444,7 +445,7 @@ def _told(node: ast.AST) -> Iterator[tuple[str, str]]:
     match node:
         case ast.arg(arg=name, annotation=ast.Name(id=kind) | ast.Attribute(attr=kind)) if kind in _TYPES:
             yield name, _TYPES[kind]
-        case ast.arg(arg=name, annotation=ast.Attribute(value=ast.Name(id="nn") | ast.Attribute(attr="nn"), attr=kind)):
+        case ast.arg(arg=name, annotation=ast.Attribute(value=part, attr=kind)) if meaning(part) == "torch.nn":
             if kind != "Parameter":
                 yield name, "model"
         case ast.Call(func=ast.Name(id="isinstance"), args=[thing, ast.Attribute(attr=kind)]) if kind in _TYPES:

@@ -92,14 +92,10 @@ def _lost(document: Document, trace: Trace, entry: str) -> Iterator[Gap]:
     """The statements that were given up, if something in them that computes or uses gradients was not come to."""
     own = {*nodes(trace.entry)} if trace.given_up else set()
     for statement in (each for each in dict.fromkeys(trace.given_up) if isinstance(each, ast.stmt)):
-        inner = [each for each in statements([statement]) if not _holds_others(each)]
+        inner = [each for each in statements([statement]) if not any(getattr(each, field, None) for field in BLOCKS)]
         unseen = (each for each in inner if each is statement or each not in trace.visits)
         if statement in own and any(map(is_telling, unseen)):
             yield Gap(document.path, GapKind.BUDGET, line_of(document, statement.lineno), entry)
-
-
-def _holds_others(statement: ast.stmt) -> bool:
-    return any(getattr(statement, field, None) for field in BLOCKS)
 
 
 def _gap_at(document: Document, entry: Entry, kind: GapKind) -> Gap:

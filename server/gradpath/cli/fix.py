@@ -104,7 +104,7 @@ def fix_document(
         parts: list[tuple[Edit, ...]] = []
         for diagnostic in choice(checked):
             edits = _edits_for(diagnostic, allowed, current)
-            if not edits or edits in refused or _collide(edits, applied):
+            if not edits or edits in refused or any(overlap(edit, other) for edit in edits for other in applied):
                 continue
             attempt = edited(current, [*applied, *edits])
             if attempt is None or not still_parses(current, attempt):
@@ -161,10 +161,6 @@ def _edits_for(diagnostic: Diagnostic, allowed: Collection[Safety], document: Do
     ]
     best = min(fixes, key=lambda fix: (not fix.preferred, _ORDER.index(fix.safety)), default=None)
     return tuple(with_newlines_of(document, edit) for edit in best.edits) if best else ()
-
-
-def _collide(edits: Sequence[Edit], applied: Sequence[Edit]) -> bool:
-    return any(overlap(edit, other) for edit in edits for other in applied)
 
 
 def fix_file(

@@ -56,7 +56,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         site,
         f"`{write}` {_deed(error, name)}, {_kind(error, view)}"
         if not late
-        else _late_headline(write, name, error, view),
+        else f"`{write}` changes what {name} shows, {_kind(error, view)}",
         tuple(steps),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
@@ -116,10 +116,6 @@ def _unrecorded(trace: Trace, source: Source, site: Site, error: AutogradError, 
     if error.kind is FaultKind.VIEW_NO_GRAD and view.base is not None and view.base.is_parameter and torch is not None:
         edit = edits.wrap(document, statement_of(trace, site.node), f"with {torch}.no_grad():")
         yield from Fix.of(Repair(Way.UNRECORDED), Safety.SAFE, edit)
-
-
-def _late_headline(write: str, name: str, error: AutogradError, view: Tensor) -> str:
-    return f"`{write}` changes what {name} shows, {_kind(error, view)}"
 
 
 def _kind(error: AutogradError, view: Tensor) -> str:

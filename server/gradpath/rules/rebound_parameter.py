@@ -9,7 +9,7 @@ from typing import TypeGuard
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
-from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.rebinding import lost_updates, rebinding_of, rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import elsewhere, following, target_of, with_time
@@ -19,7 +19,6 @@ from gradpath.fixes.out_of_place import updated_in_place
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.document import Document
 from gradpath.source.index import contents, holds, inside
 from gradpath.support.fast_dataclasses import replace
 
@@ -182,7 +181,7 @@ def _fixes(
         return
     parts = _parts(statement.value, held)
     cuts = [each for part in parts for each in inside(part, ast.Call, ast.Attribute) if _is_cut(each)]
-    kept = tuple(edit for each in cuts if (edit := _without_cut(document, each)) is not None)
+    kept = tuple(edit for each in cuts if (edit := edits.drop_method(document, each)) is not None)
     if kept and not tracked:
         what = tuple(dict.fromkeys(f".{name}" for name in map(_cutting, cuts)))
         yield Fix.by(Repair(Way.KEEP_GRAPH, what, (at.line,)), Safety.SAFE, kept)
@@ -219,10 +218,6 @@ def _is_cut(node: ast.AST) -> TypeGuard[ast.Call | ast.Attribute]:
 
 def _cutting(node: ast.Call | ast.Attribute) -> str:
     return "detach()" if isinstance(node, ast.Call) else "data"
-
-
-def _without_cut(document: Document, node: ast.Call | ast.Attribute) -> Edit | None:
-    return edits.drop_method(document, node)
 
 
 RULE = Rule(

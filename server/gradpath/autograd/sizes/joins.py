@@ -35,7 +35,7 @@ def stack(given: Given) -> Shape | None:
 
 
 def hstack(given: Given) -> Shape | None:
-    shapes = [_at_least_one(shape) for shape in given.every]
+    shapes = [(1,) if shape == () else shape for shape in given.every]
     return joined(shapes, 0 if shapes and shapes[0] is not None and len(shapes[0]) == 1 else 1)
 
 
@@ -54,10 +54,6 @@ def column_stack(given: Given) -> Shape | None:
 def dstack(given: Given) -> Shape | None:
     rows = [_as_rows(shape) for shape in given.every]
     return joined([None if shape is None else (*shape, 1) if len(shape) == 2 else shape for shape in rows], 2)
-
-
-def _at_least_one(shape: Shape | None) -> Shape | None:
-    return (1,) if shape == () else shape
 
 
 def _as_rows(shape: Shape | None) -> Shape | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from gradpath.diagnostic import Gap
-from gradpath.features.debug import Choice, Debug, Entered, Event, Place, Route, Skipped
+from gradpath.features.debug import Choice, Debug, Entered, Place, Route, Skipped
 from gradpath.features.flow.as_json import place_as_json
 from gradpath.render.gaps import gap_sentence
 from gradpath.source.document import Document
@@ -66,16 +66,12 @@ def _route(route: Route, document: Document) -> dict[str, object]:
         "at": None if route.at is None else _place(route.at, document),
         "given_up": list(route.given_up),
         "choices": [_choice(each, document) for each in route.choices],
-        "events": [_event(each, document) for each in route.events],
+        "events": [{**_place(each.at, document), "kind": each.kind, "words": each.words} for each in route.events],
     }
 
 
 def _choice(choice: Choice, document: Document) -> dict[str, object]:
     return {**_place(choice.at, document), "text": choice.text, "outcome": choice.outcome}
-
-
-def _event(event: Event, document: Document) -> dict[str, object]:
-    return {**_place(event.at, document), "kind": event.kind, "words": event.words}
 
 
 def _skipped(skipped: Skipped, document: Document) -> dict[str, object]:

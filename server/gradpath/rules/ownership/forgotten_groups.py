@@ -62,7 +62,7 @@ def _candidates(function: Definition) -> Iterator[tuple[str, ast.Assign, ast.exp
     for each in inside(function, ast.Name):
         names.setdefault(each.id, []).append(each)
     for binding, name, value in _bindings(function):
-        if not (_is_group(value) or (grouped and _is_list(value))):
+        if not (_is_group(value) or (grouped and isinstance(value, ast.ListComp | ast.List))):
             continue
         uses = names[name]
         if not any(isinstance(each, ast.For | ast.While) for each in index_of(function).way_to(binding)):
@@ -82,10 +82,6 @@ def _is_group(value: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id="dict"), keywords=options):
             keys = {each.arg for each in options}
     return bool(keys & {"params", "lr", "weight_decay"})
-
-
-def _is_list(value: ast.expr) -> bool:
-    return isinstance(value, ast.ListComp | ast.List)
 
 
 def _is_only_filled(function: Definition, value: ast.expr, uses: Sequence[ast.Name]) -> bool:

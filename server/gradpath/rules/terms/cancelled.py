@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from gradpath.autograd.tensor import PRESUMED, Node, Tensor
+from gradpath.autograd.tensor import PRESUMED, Node
 from gradpath.findings.graphs import built_of, is_drawn
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, same_activation
@@ -62,14 +62,10 @@ def _equal_sides(built: Mapping[Node, Built], event: Built) -> tuple[Built, Buil
     given = event.operands
     if len(given) != 2:
         return None
-    one, other = (_made(built, each) for each in given)
+    one, other = (None if each.node is None else built.get(each.node) for each in given)
     if one is None or other is None:
         return None
     return (one, other) if given[0] is given[1] or (one is not other and _is_same(one, other)) else None
-
-
-def _made(built: Mapping[Node, Built], tensor: Tensor) -> Built | None:
-    return None if tensor.node is None else built.get(tensor.node)
 
 
 def _is_same(one: Built, other: Built) -> bool:

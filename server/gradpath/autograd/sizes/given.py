@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
-from typing import Final
+from typing import Final, TypeVar
 
 from gradpath.autograd.tensor import Shape
+
+T = TypeVar("T")
 
 Sizes = tuple["int | None", ...]
 """Plain numbers of an argument such as `size=(3, -1)`; None stands for one that is not known."""
@@ -19,6 +21,17 @@ class Doubt(Enum):
 
 
 UNSURE: Final = Doubt.UNSURE
+
+
+class Unsized(ValueError):
+    """A call that does not say enough to know the sizes of its result."""
+
+
+def known(found: T | None) -> T:
+    """What is known of a call; raises where it is not."""
+    if found is None:
+        raise Unsized
+    return found
 
 
 class Given:
@@ -47,8 +60,12 @@ class Given:
         return Given({**self.shapes, first: [numbers]}, self._arguments, self._defaults, self._read)
 
     @property
-    def first(self) -> Shape | None:
-        """The shape of the first tensor."""
+    def first(self) -> Shape:
+        """The shape of the first tensor; raises where it is not known."""
+        return known(self.first_if_known)
+
+    @property
+    def first_if_known(self) -> Shape | None:
         return next((each[0] for each in self.shapes.values() if each), None)
 
     @property
@@ -56,8 +73,11 @@ class Given:
         """The shapes of all tensors."""
         return [shape for each in self.shapes.values() for shape in each]
 
-    def shape(self, *names: str) -> Shape | None:
-        """The shape of the tensor that is given under the first of these names that there is."""
+    def shape(self, *names: str) -> Shape:
+        """The shape of the tensor that is given under the first of these names that there is; raises without one."""
+        return known(self.shape_if_known(*names))
+
+    def shape_if_known(self, *names: str) -> Shape | None:
         return next((self.shapes[name][0] for name in names if self.shapes.get(name)), None)
 
     def has(self, name: str) -> bool:
@@ -75,6 +95,10 @@ class Given:
         """An argument that is a whole number; None where it is not known."""
         found = self.value(name, default)
         return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+    def dim(self, name: str, rank: int, default: int | None = None) -> int:
+        """An argument that is one of so many dimensions, counted from the front; raises where it is not known."""
+        return known(position(self.integer(name, default), rank))
 
     def flag(self, name: str) -> bool | None:
         """An argument that is True or False; None where it is not known. One that is absent counts as False."""

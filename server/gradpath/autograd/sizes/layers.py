@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gradpath.autograd.sizes.given import UNSURE, Given, Rule, position, product, replaced, total
+from gradpath.autograd.sizes.given import UNSURE, Given, Rule, known, product, replaced, total
+from gradpath.autograd.sizes.views import joined
 from gradpath.autograd.tensor import Shape
 
 
@@ -37,20 +38,16 @@ def _slid(
     return count if count > 0 else None
 
 
-def _spatial(shape: Shape, rank: int) -> tuple[Shape, Shape] | None:
-    """Batch and channels, and the rest; None where the number of dimensions does not fit."""
-    return (shape[:-rank], shape[-rank:]) if len(shape) in (rank + 1, rank + 2) else None
+def _spatial(given: Given, rank: int) -> tuple[Shape, Shape]:
+    """Batch and channels, and the rest; raises where the number of dimensions does not fit."""
+    shape = given.first
+    return known((shape[:-rank], shape[-rank:]) if len(shape) in (rank + 1, rank + 2) else None)
 
 
 def convolution(given: Given) -> Shape | None:
-    shape, weight = given.first, given.shape("weight")
-    if shape is None or weight is None:
-        return None
+    weight = given.shape("weight")
     rank = len(weight) - 2
-    parts = _spatial(shape, rank) if rank > 0 else None
-    if parts is None:
-        return None
-    before, sizes = parts
+    before, sizes = _spatial(given, rank)
     padding: tuple[int | None, ...]
     match given.value("padding", 0):
         case "same":
@@ -64,15 +61,9 @@ def convolution(given: Given) -> Shape | None:
 
 
 def transposed_convolution(given: Given) -> Shape | None:
-    shape, weight = given.first, given.shape("weight")
-    if shape is None or weight is None:
-        return None
+    weight, groups = given.shape("weight"), known(given.integer("groups", 1))
     rank = len(weight) - 2
-    parts = _spatial(shape, rank) if rank > 0 else None
-    groups = given.integer("groups", 1)
-    if parts is None or groups is None:
-        return None
-    before, sizes = parts
+    before, sizes = _spatial(given, rank)
     columns = [_each(given, name, rank, default) for name, default in _TRANSPOSED]
     found: list[int | None] = []
     for size, kernel, stride, padding, extra, dilation in zip(sizes, weight[2:], *columns, strict=True):
@@ -93,18 +84,12 @@ def pooling(rank: int) -> Rule:
     """Pooling over windows; without `stride` the windows lie side by side."""
 
     def rule(given: Given) -> Shape | None:
-        shape = given.first
-        parts = None if shape is None else _spatial(shape, rank)
-        if parts is None:
-            return None
-        before, sizes = parts
+        before, sizes = _spatial(given, rank)
         kernel = _each(given, "kernel_size", rank, 1)
         stride = given.value("stride")
         steps = kernel if stride is None or stride == () else _each(given, "stride", rank, 1)
         padding, dilation = _each(given, "padding", rank, 0), _each(given, "dilation", rank, 1)
-        up = given.flag("ceil_mode")
-        if up is None:
-            return (*before, *(None,) * rank)
+        up = known(given.flag("ceil_mode"))
         return (*before, *(_slid(*each, up) for each in zip(sizes, kernel, steps, padding, dilation, strict=True)))
 
     return rule
@@ -114,12 +99,10 @@ def adaptive_pooling(rank: int) -> Rule:
     """Pooling to a size; None keeps a dimension."""
 
     def rule(given: Given) -> Shape | None:
-        shape = given.first
-        parts = None if shape is None else _spatial(shape, rank)
+        before, sizes = _spatial(given, rank)
         wanted = given.value("output_size")
-        if parts is None or wanted is UNSURE:
+        if wanted is UNSURE:
             return None
-        before, sizes = parts
         asked = wanted if isinstance(wanted, tuple) else (wanted,) * rank
         if len(asked) != rank:
             asked = (asked[0],) * rank if len(asked) == 1 else (UNSURE,) * rank
@@ -132,7 +115,7 @@ def adaptive_pooling(rank: int) -> Rule:
 def resized(given: Given) -> Shape | None:
     """`interpolate`, `Upsample`: to a size, or by a factor."""
     shape = given.first
-    if shape is None or len(shape) < 3:
+    if len(shape) < 3:
         return None
     rank = len(shape) - 2
     if given.has("size"):
@@ -150,9 +133,7 @@ def resized(given: Given) -> Shape | None:
 
 def pixels(given: Given) -> Shape | None:
     """`pixel_shuffle`: channels become pixels."""
-    shape, factor = given.first, given.integer("upscale_factor")
-    if shape is None or len(shape) < 3 or factor is None or factor < 1:
-        return None
+    shape, factor = given.first, known(given.integer("upscale_factor"))
     channels = shape[-3]
     return (
         *shape[:-3],
@@ -164,9 +145,7 @@ def pixels(given: Given) -> Shape | None:
 
 def unshuffled(given: Given) -> Shape | None:
     """`pixel_unshuffle`: pixels become channels."""
-    shape, factor = given.first, given.integer("downscale_factor")
-    if shape is None or len(shape) < 3 or factor is None or factor < 1:
-        return None
+    shape, factor = given.first, known(given.integer("downscale_factor"))
     rows, columns = (None if size is None or size < 0 else size // factor for size in shape[-2:])
     return (*shape[:-3], product([shape[-3], factor**2]), rows, columns)
 
@@ -174,7 +153,7 @@ def unshuffled(given: Given) -> Shape | None:
 def columns(given: Given) -> Shape | None:
     """`F.unfold`, `nn.Unfold`: a column for each place of the window."""
     shape = given.first
-    if shape is None or len(shape) not in (3, 4):
+    if len(shape) not in (3, 4):
         return None
     kernel = _each(given, "kernel_size", 2, 1)
     others = [_each(given, name, 2, default) for name, default in (("stride", 1), ("padding", 0), ("dilation", 1))]
@@ -185,7 +164,7 @@ def columns(given: Given) -> Shape | None:
 def folded(given: Given) -> Shape | None:
     """`F.fold`, `nn.Fold`: columns laid together to images of `output_size`."""
     shape, area = given.first, product(_each(given, "kernel_size", 2, 1))
-    if shape is None or len(shape) not in (2, 3):
+    if len(shape) not in (2, 3):
         return None
     channels = shape[-2]
     left = channels // area if channels is not None and channels >= 0 and area else None
@@ -195,9 +174,7 @@ def folded(given: Given) -> Shape | None:
 def halved(given: Given) -> Shape | None:
     """`glu`: half of a dimension."""
     shape = given.first
-    dim = position(given.integer("dim", -1), len(shape)) if shape else None
-    if shape is None or dim is None:
-        return None
+    dim = given.dim("dim", len(shape), -1)
     size = shape[dim]
     return replaced(shape, dim, None if size is None or size < 0 else size // 2)
 
@@ -205,19 +182,13 @@ def halved(given: Given) -> Shape | None:
 def flattened(given: Given) -> Shape | None:
     """`nn.Flatten`: all but the first dimension, as its settings have it."""
     shape = given.first
-    if shape is None:
-        return None
-    start, end = (position(given.integer(name, at), len(shape)) for name, at in (("start_dim", 1), ("end_dim", -1)))
-    if start is None or end is None or start > end:
-        return None
-    joined = shape[start] if start == end else product(shape[start : end + 1])
-    return (*shape[:start], joined, *shape[end + 1 :])
+    return joined(shape, given.dim("start_dim", len(shape), 1), given.dim("end_dim", len(shape), -1))
 
 
 def recurrent(given: Given) -> Shape | None:
     """The outputs of `RNN`, `GRU` and `LSTM`: at each step the hidden state of the last layer."""
     shape = given.first
-    return (*shape[:-1], _width(given, both=True)) if shape is not None and len(shape) in (2, 3) else None
+    return (*shape[:-1], _width(given, both=True)) if len(shape) in (2, 3) else None
 
 
 def recurrent_state(given: Given) -> Shape | None:
@@ -241,8 +212,8 @@ def _width(given: Given, both: bool) -> int | None:
 
 def _state(given: Given, width: int | None) -> Shape | None:
     shape, layers = given.first, given.integer("num_layers", 1)
-    ways, first = given.flag("bidirectional"), given.flag("batch_first")
-    if shape is None or len(shape) not in (2, 3) or ways is None or first is None:
+    ways, first = known(given.flag("bidirectional")), known(given.flag("batch_first"))
+    if len(shape) not in (2, 3):
         return None
     count = product([layers, 2 if ways else 1])
     return (count, width) if len(shape) == 2 else (count, shape[0] if first else shape[1], width)
@@ -250,9 +221,8 @@ def _state(given: Given, width: int | None) -> Shape | None:
 
 def cell(given: Given) -> Shape | None:
     """`RNNCell`, `GRUCell`, `LSTMCell`, and the functions, whose state is `hx`."""
-    shape = given.first
     if given.has("hidden_size"):
-        return (*shape[:-1], given.integer("hidden_size")) if shape else None
+        return (*given.first[:-1], given.integer("hidden_size"))
     return given.shape("hx")
 
 

@@ -22,7 +22,7 @@ def _cut(shape: Shape | None, dim: int, sizes: Sequence[int | None]) -> Parts | 
 
 def _place(given: Given, dim: int | None) -> tuple[Shape | None, int, int | None] | None:
     """The shape, the dimension and its size, as far as they are known; None where they do not fit together."""
-    shape = given.first
+    shape = given.first_if_known
     if shape is None:
         return (None, 0, None)
     at = position(dim, len(shape))
@@ -89,7 +89,7 @@ def even(dim: int | None) -> Callable[[Given], Parts | None]:
     """`tensor_split` and its kin: so many nearly equal parts, or parts between indices."""
 
     def rule(given: Given) -> Parts | None:
-        rank = len(given.first) if given.first is not None else 0
+        rank = len(given.first_if_known or ())
         at = given.integer("dim", 0) if dim is None else 0 if dim == 1 and rank == 1 else dim
         place = _place(given, at)
         asked = next((given.value(name) for name in _SECTIONS if given.has(name)), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradpath.autograd.shapes import broadcast as broadcasted
-from gradpath.autograd.sizes.given import Given, Rule, position, replaced
+from gradpath.autograd.sizes.given import Given, Rule, known, position, replaced, total
 from gradpath.autograd.tensor import Shape
 
 
@@ -32,7 +32,7 @@ def without_last(given: Given) -> Shape | None:
 
 def without_two(given: Given) -> Shape | None:
     """The batch dimensions of a batch of matrices: `det`, `slogdet`."""
-    return given.first[:-2] if given.first is not None and len(given.first) >= 2 else None
+    return given.first[:-2] if len(given.first) >= 2 else None
 
 
 def reduced(shape: Shape | None, dims: tuple[int | None, ...] | None, keep: bool | None) -> Shape | None:
@@ -55,7 +55,7 @@ def reduce(given: Given) -> Shape | None:
     if given.value("dim") is None or given.value("dim") == ():
         if keep is False:
             return ()
-        return None if given.first is None or keep is None else (1,) * len(given.first)
+        return None if keep is None else (1,) * len(given.first)
     return reduced(given.first, given.integers("dim"), keep)
 
 
@@ -89,8 +89,7 @@ def quantile(given: Given) -> Shape | None:
     """The quantiles come first, if there is more than one number."""
     rest = reduce(given)
     if given.shapes.get("q"):
-        asked = given.shape("q")
-        return None if asked is None or rest is None else (*asked, *rest)
+        return (*given.shape("q"), *known(rest))
     return rest
 
 
@@ -109,7 +108,7 @@ def loss_of_rows(given: Given) -> Shape | None:
     if folded is not False:
         return () if folded else None
     shape = given.first
-    return None if shape is None else shape[:-1] if len(shape) > 1 else ()
+    return shape[:-1] if len(shape) > 1 else ()
 
 
 def loss_of_classes(given: Given) -> Shape | None:
@@ -118,7 +117,7 @@ def loss_of_classes(given: Given) -> Shape | None:
     if folded is not False:
         return () if folded else None
     shape = given.first
-    return None if shape is None else (shape[0], *shape[2:]) if len(shape) > 1 else ()
+    return (shape[0], *shape[2:]) if len(shape) > 1 else ()
 
 
 def is_unreduced(given: Given) -> bool:
@@ -139,28 +138,21 @@ def _folded(given: Given) -> bool | None:
 
 
 def diff(given: Given) -> Shape | None:
-    shape, count = given.first, given.integer("n", 1)
-    if not shape:
-        return None
-    dim = position(given.integer("dim", -1), len(shape))
-    if dim is None or count is None:
-        return None
+    shape, count = given.first, known(given.integer("n", 1))
+    dim = given.dim("dim", len(shape), -1)
     if count == 0:
         return shape
     size = shape[dim]
     for name in ("prepend", "append"):
         if given.shapes.get(name):
-            more = given.shape(name)
-            extra = None if more is None or len(more) != len(shape) else more[dim]
-            size = None if size is None or extra is None or size < 0 or extra < 0 else size + extra
+            more = given.shape_if_known(name)
+            size = total([size, None if more is None else more[dim]])
     return replaced(shape, dim, None if size is None or size < 0 else max(0, size - count))
 
 
 def shortened(given: Given) -> Shape | None:
     """One less along the last dimension, or along `dim`: `cumulative_trapezoid`."""
     shape = given.first
-    dim = position(given.integer("dim", -1), len(shape)) if shape else None
-    if shape is None or dim is None:
-        return None
+    dim = given.dim("dim", len(shape), -1)
     size = shape[dim]
     return replaced(shape, dim, None if size is None or size < 1 else size - 1)

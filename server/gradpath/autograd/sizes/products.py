@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gradpath.autograd.shapes import broadcast, matmul
-from gradpath.autograd.sizes.given import Given, product, total
+from gradpath.autograd.sizes.given import Given, known, product, total
 from gradpath.autograd.tensor import Shape
 
 
-def _pair(given: Given) -> tuple[Shape | None, Shape | None]:
-    shapes = [*given.every, None, None]
-    return shapes[0], shapes[1]
+def _pair(given: Given) -> tuple[Shape, Shape]:
+    one, other, *_ = given.every
+    return known(one), known(other)
 
 
 def product_of_two(given: Given) -> Shape | None:
@@ -39,21 +39,17 @@ def added_outer(given: Given) -> Shape | None:
 
 def outer(given: Given) -> Shape | None:
     one, other = _pair(given)
-    return None if one is None or other is None else (*one, *other)
+    return (*one, *other)
 
 
 def inner(given: Given) -> Shape | None:
     """Over the last dimension of both; with a number it is a plain product."""
     one, other = _pair(given)
-    if one is None or other is None:
-        return None
     return (*one, *other) if not one or not other else (*one[:-1], *other[:-1])
 
 
 def kron(given: Given) -> Shape | None:
     one, other = _pair(given)
-    if one is None or other is None:
-        return None
     rank = max(len(one), len(other))
     sides = ((1,) * (rank - len(each)) + tuple(each) for each in (one, other))
     return tuple(product(pair) for pair in zip(*sides, strict=True))
@@ -71,8 +67,6 @@ def chain(given: Given) -> Shape | None:
 def tensordot(given: Given) -> Shape | None:
     one, other = _pair(given)
     dims = given.value("dims", 2)
-    if one is None or other is None:
-        return None
     if isinstance(dims, int) and 0 <= dims <= min(len(one), len(other)):
         return (*one[: len(one) - dims], *other[dims:])
     if isinstance(dims, tuple) and len(dims) == 2:
@@ -106,24 +100,18 @@ def einsum(given: Given) -> Shape | None:
 
 def linear(given: Given) -> Shape | None:
     """`F.linear(input, weight)`, or the module with its `out_features`."""
-    shape, weight = given.first, given.shape("weight")
-    if not shape:
-        return None
-    if weight is not None:
-        return (*shape[:-1], *weight[:-1])
-    return (*shape[:-1], given.integer("out_features")) if given.has("out_features") else None
+    weight = given.shape_if_known("weight")
+    width = (given.integer("out_features"),) if weight is None and given.has("out_features") else known(weight)[:-1]
+    return (*given.first[:-1], *width)
 
 
 def bilinear(given: Given) -> Shape | None:
-    shape, weight = given.first, given.shape("weight")
-    if not shape or not weight:
-        return None
-    return (*shape[:-1], weight[0])
+    return (*given.first[:-1], given.shape("weight")[0])
 
 
 def cdist(given: Given) -> Shape | None:
     one, other = _pair(given)
-    if one is None or other is None or len(one) < 2 or len(other) < 2 or one[-1] != other[-1]:
+    if len(one) < 2 or len(other) < 2 or one[-1] != other[-1]:
         return None
     batch = broadcast([one[:-2], other[:-2]])
     return None if batch is None else (*batch, one[-2], other[-2])
@@ -131,7 +119,7 @@ def cdist(given: Given) -> Shape | None:
 
 def pdist(given: Given) -> Shape | None:
     shape = given.first
-    if shape is None or len(shape) != 2:
+    if len(shape) != 2:
         return None
     rows = shape[0]
     return (None if rows is None or rows < 0 else rows * (rows - 1) // 2,)
@@ -140,7 +128,7 @@ def pdist(given: Given) -> Shape | None:
 def covariance(given: Given) -> Shape | None:
     """`cov` and `corrcoef`: rows by rows; of one row a number."""
     shape = given.first
-    if shape is None or len(shape) > 2:
+    if len(shape) > 2:
         return None
     if len(shape) < 2 or shape[0] == 1:
         return ()
@@ -148,10 +136,10 @@ def covariance(given: Given) -> Shape | None:
 
 
 def block_diag(given: Given) -> Shape | None:
-    shapes = given.every
-    if None in shapes or any(shape is None or len(shape) > 2 for shape in shapes):
+    shapes = [*map(known, given.every)]
+    if any(len(shape) > 2 for shape in shapes):
         return None
-    matrices = [(1,) * (2 - len(shape)) + tuple(shape) for shape in shapes if shape is not None]
+    matrices = [(1,) * (2 - len(shape)) + tuple(shape) for shape in shapes]
     return (total([each[0] for each in matrices]), total([each[1] for each in matrices]))
 
 
@@ -163,10 +151,7 @@ def attention(given: Given) -> Shape | None:
 
 def cartesian(given: Given) -> Shape | None:
     """`cartesian_prod`."""
-    shapes = given.every
-    if not shapes or any(shape is None or len(shape) != 1 for shape in shapes):
-        return None
-    sizes = [shape[0] for shape in shapes if shape is not None]
+    sizes = [known(shape)[0] for shape in given.every]
     return (sizes[0],) if len(sizes) == 1 else (product(sizes), len(sizes))
 
 

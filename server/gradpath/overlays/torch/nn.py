@@ -345,9 +345,9 @@ def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> Non
 
 
 def as_part(value: Value) -> Value:
-    """A value that becomes a part of a module: if it is unknown, it is a module."""
-    if isinstance(value, Unknown) and not value.role and not value.is_data:
-        value.role = "model"
+    """A value that becomes a part of a module: if it is unknown, it is a module, whatever it was taken for."""
+    if isinstance(value, Unknown) and not value.role:
+        value.role, value.is_data = "model", False
     return value
 
 

@@ -49,7 +49,7 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
     """
     runs = [run for run in trace.of(BackwardRan) if run.call.accumulates]
     waiting = _waiting(trace, runs) if runs and is_whole(trace) and not has_others(trace) else {}
-    ends = _ends(trace) if waiting else set()
+    ends = unread_nodes(trace) if waiting else set()
     for event in reversed(trace.of(Built) if waiting else ()):
         ran = next((run for run in reversed(runs) if run.site.loops == event.site.loops), None)
         loss = next(iter(event.node.outputs), None)
@@ -57,8 +57,8 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
             continue
         own = (leaf for leaf in leaves([event.node]) if id(leaf) in waiting)
         missed = [leaf for leaf in own if not _is_cut_off(trace, loss, leaf)]
-        if missed and not _is_passed_on(trace, loss):
-            found = LeftOut(*_place(trace, source, loss, ran), tuple(missed), ran, waiting[id(missed[0])])
+        if missed and not is_passed_on(trace, loss):
+            found = LeftOut(*named_at(trace, source, loss, ran), tuple(missed), ran, waiting[id(missed[0])])
             for leaf in missed:
                 del waiting[id(leaf)]
             if not may_train_elsewhere(trace, source, found.step, "" if found.held else missed[0].label):
@@ -82,7 +82,7 @@ def _waiting(trace: Trace, runs: Sequence[BackwardRan]) -> dict[int, Stepped]:
     }
 
 
-def _ends(trace: Trace) -> set[Node]:
+def unread_nodes(trace: Trace) -> set[Node]:
     """The nodes that no other node takes a tensor of, and that no backward has executed."""
     built = trace.of(Built)
     used = {edge for event in built for edge in event.node.edges}
@@ -103,7 +103,7 @@ def _is_cut_off(trace: Trace, loss: Tensor, leaf: Tensor) -> bool:
     return False
 
 
-def _is_passed_on(trace: Trace, loss: Tensor) -> bool:
+def is_passed_on(trace: Trace, loss: Tensor) -> bool:
     """True if something else may back-propagate a loss: it was returned, kept or handed to what is not seen."""
     if loss.left is not None or any(tensor_of(each) is loss for each in in_record(trace.returned)):
         return True
@@ -111,7 +111,7 @@ def _is_passed_on(trace: Trace, loss: Tensor) -> bool:
     return kept or any(isinstance(bound.site.node, ast.Attribute) for bound in bindings(trace, loss))
 
 
-def _place(trace: Trace, source: Source, loss: Tensor, ran: BackwardRan) -> tuple[Site, str]:
+def named_at(trace: Trace, source: Source, loss: Tensor, ran: BackwardRan) -> tuple[Site, str]:
     """Where a loss gets its first name, and that; else the call that computes it in the function of the backward."""
     assert loss.node is not None
     bound = {id(statement_of(trace, each.site.node)): each for each in bindings(trace, loss) if each.tensor is loss}

@@ -62,7 +62,10 @@ def _hidden(event: object) -> Tensor | None:
             return tensor.maker[0] if tensor.maker else None
         if tensor.base is None and len(tensor.maker) != 1:
             return None
-        tensor = tensor.base if tensor.base is not None else tensor.maker[0]
+        below = tensor.base if tensor.base is not None else tensor.maker[0]
+        if below.storage is not tensor.storage:  # A copy.
+            return None
+        tensor = below
     return None
 
 

@@ -41,7 +41,7 @@ def lively(machine: Machine, values: Sequence[Value], model: Value) -> tuple[Val
     Who detaches a part of what a method gave, and hands over a further part as it is, knows that it has no graph.
     """
     cut = [each for value in values for each in _cut_from(value)]
-    kept = [each for each in values if not (isinstance(each, Unknown) and _may_be_detached(each, model))]
+    kept = [each for each in values if not (isinstance(each, Unknown) and _may_be_detached(machine, each, model))]
     kept = [each for each in kept if not (isinstance(each, Unknown) and _trunk_of(machine, each) in cut)]
     return tuple(lively(machine, value, model) if isinstance(value, tuple) else value for value in kept)
 
@@ -63,11 +63,24 @@ def _trunk_of(machine: Machine, part: Unknown) -> Node | None:
     return trunk.tensor.node if isinstance(trunk, TensorValue) else None
 
 
-def _may_be_detached(value: Unknown, model: Value, depth: int = 5) -> bool:
-    """True if a value, or one that it is a part of, is called like such a state or is a slice of the model's result.
+def note_detached(machine: Machine, part: Unknown) -> None:
+    """Remember that a value was detached in place, and what it is an item of: `for each in state: each.detach_()`."""
+    value: object = part
+    while isinstance(value, Unknown):
+        machine.remembered[_IN_PLACE, value.number] = True
+        value = value.origin.of if isinstance(value.origin, Item) else None
+
+
+_IN_PLACE = "detached in place"
+
+
+def _may_be_detached(machine: Machine, value: Unknown, model: Value, depth: int = 5) -> bool:
+    """True if a value, or what it is a part of, was detached, is called like such a state or is a slice of a result.
 
     What one model gives and another takes is no state: `head(features[:n])`.
     """
+    if (_IN_PLACE, value.number) in machine.remembered:
+        return True
     if isinstance(value.origin, Item) and isinstance(value.origin.key, slice):
         whole = whole_of(value)
         return whole is None or not isinstance(whole.origin, Call) or whole.origin.of is model
@@ -75,7 +88,8 @@ def _may_be_detached(value: Unknown, model: Value, depth: int = 5) -> bool:
         return True
     if depth == 0 or isinstance(value.origin, Call):
         return False
-    return any(isinstance(source, Unknown) and _may_be_detached(source, model, depth - 1) for source in value.sources)
+    sources = [each for each in value.sources if isinstance(each, Unknown)]
+    return any(_may_be_detached(machine, each, model, depth - 1) for each in sources)
 
 
 def trunk(machine: Machine, result: Unknown, sources: Sequence[Tensor], onward: Presumption) -> Tensor:

@@ -12,7 +12,7 @@ from gradpath.interpreter.origins import Library, Made, Member, Undefined
 from gradpath.interpreter.trace import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
-from gradpath.overlays.presumed import carriers, conditions, frozen, model_parts, unseen_mappings, weights
+from gradpath.overlays.presumed import branches, carriers, conditions, frozen, model_parts, unseen_mappings, weights
 from gradpath.overlays.presumed.clearing import is_engine
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, presume_tensor, require
 from gradpath.overlays.presumed.roles import is_of_its_own, is_schedule, role_of
@@ -293,6 +293,7 @@ def _detach_in_place(machine: Machine, receiver: Unknown, arguments: Arguments) 
     """`param.detach_()` freezes what it is a parameter of; for the rest it is a method of tensors like others."""
     if receiver.kind is Kind.PARAMETER:
         frozen.flag(machine, receiver, False, looked_up=1)
+    branches.note_detached(machine, receiver)
     return NotImplemented
 
 

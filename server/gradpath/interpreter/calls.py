@@ -67,9 +67,10 @@ def _run_elsewhere(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.A
     """Call a function of another file: what it does there must not cost what the checked file does afterwards.
 
     Where it was not followed to its end, or went on after an exception, nothing is frozen by it: it may have put parts
-    into a model, as adapters are, that are trained.
+    into a model, as adapters are, that are trained. What it has switched off by then it may switch on again.
     """
     left, strayed, before = machine.budget.steps, machine.strayed, len(machine.trace.events)
+    recorded = machine.autograd.grad_enabled
     machine.budget.steps = allowed = min(left, max(machine.elsewhere // ELSEWHERE, LEAST))
     try:
         return _run(machine, frame, node)
@@ -77,6 +78,7 @@ def _run_elsewhere(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.A
         if allowed == left:
             raise
         machine.strayed += 1
+        machine.autograd.grad_enabled = recorded
         return machine.unknown("call that takes long", made=Made.LONG)
     finally:
         if machine.strayed > strayed:

@@ -30,9 +30,9 @@ def leaves(statements: Sequence[ast.stmt]) -> bool:
 def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
     """Whether the condition is more likely true, and whether the less likely way needs no path of its own.
 
-    An arm that leaves is the less likely one, and so is one that makes room in a buffer that may be full, or that runs
-    no backward where the other arm does; an arm that only raises or prints does nothing else. `scope` is the function
-    or module around, None where it is not at hand.
+    An arm that leaves is the less likely one, and so is one that makes room in a buffer that may be full, that runs no
+    backward where the other arm does, or that is there for numbers that are none (`isnan`); an arm that only raises or
+    prints does nothing else. `scope` is the function or module around, None where it is not at hand.
     """
     ways = None if scope is None else _known.get(scope)
     if ways is None:
@@ -42,6 +42,7 @@ def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
     known = ways.get(node)
     if known is None:
         unlikely = leaves(node.body) or _makes_room(node.body) or (trains(node.orelse) and not trains(node.body))
+        unlikely = unlikely or _asks_for_nan(node.test)
         likely = leaves(node.orelse) or not unlikely
         idle = _is_idle(node.orelse if likely else node.body, scope)
         known = ways[node] = likely, idle and (bool(node.orelse) or _is_idle(node.body, scope))
@@ -67,6 +68,14 @@ def _makes_room(statements: Sequence[ast.stmt]) -> bool:
         case [ast.Delete(targets=[ast.Subscript(slice=ast.Constant(value=0))])]:
             return True
     return False
+
+
+def _asks_for_nan(test: ast.expr) -> bool:
+    """True if a condition asks whether there are numbers that are none, or infinite: `torch.isnan(x).any()`."""
+    negated = any(isinstance(each, ast.Not) for each in nodes(test))
+    return not negated and any(
+        isinstance(each, ast.Call) and last_name(each.func) in ("isinf", "isnan") for each in nodes(test)
+    )
 
 
 def decides_training(node: ast.If) -> bool:

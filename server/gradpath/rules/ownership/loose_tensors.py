@@ -35,6 +35,8 @@ def loose(trace: Trace, source: Source) -> Iterator[Report]:
         sources = leaves([tensor])
         kept = in_modules(trace) | _bound(trace)
         if sources and all(each.operation.endswith("Parameter") and id(each) not in kept for each in sources):
+            if tensor.aliasing_unsure and any(each.device is None for each in sources):
+                continue  # It may have been made where it is moved to.
             why = "what is computed from a parameter is none"
             place = f" if {elsewhere(source, tensor)}" if tensor.aliasing_unsure else ""
             yield replace(

@@ -11,6 +11,7 @@ from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.presumed import model_parts, weights
 from gradpath.overlays.presumed.roles import role_of
@@ -32,7 +33,9 @@ def note(machine: Machine, made: Unknown, arguments: Arguments) -> None:
         return
     if not _is_of_parameters(handed):
         models = [each for each in arguments.all() if isinstance(each, ModuleInstance) or role_of(each) == "model"]
-        if len(models) != 1 or not _is_made_once(machine):
+        if models in ([], [handed]) and _is_part(handed):
+            models = [handed]
+        elif len(models) != 1 or not _is_made_once(machine):
             return
         handed = machine.call(machine.attribute(models[0], "parameters"), Arguments())
     optimizer = OptimizerInstance(TORCH_OPTIM["SGD"])
@@ -57,6 +60,14 @@ def _is_of_parameters(value: Value) -> bool:
             return all(map(_is_of_parameters, items))
         case Dict():
             return _is_of_parameters(value.look_up("params"))
+    return False
+
+
+def _is_part(value: Value) -> bool:
+    """True for an attribute of a network that is not seen, such as a list of parameters of a part of it."""
+    match value:
+        case Unknown(origin=Attribute(of=Unknown() as whole)):
+            return role_of(whole) == "model"
     return False
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call, Item, Library, Made
-from gradpath.interpreter.values import Arguments, NativeFunction, Unknown, Value
+from gradpath.interpreter.trace import BackwardRan
+from gradpath.interpreter.values import Arguments, NativeFunction, Unknown, Value, identity
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.presumed.unknowns import unknown_call
@@ -31,11 +32,13 @@ def _refuse(machine: Machine, values: Sequence[Value], depth: int = 3) -> None:
     """Raise where NumPy is to make an array of a tensor that requires grad.
 
     What a method that is not seen gives is taken for an array here: `net.act(state)` is no call of the network itself.
-    So is what a loss that is not seen gives beside itself, such as scores.
+    So is what a loss that is not seen gives beside itself, such as scores, and are measures in a list.
     """
     for value in values:
         if depth and (isinstance(value, List) or (isinstance(value, tuple) and value)):
-            _refuse(machine, value.items if isinstance(value, List) else value, depth - 1)
+            parts = value.items if isinstance(value, List) else value
+            if not any(_is_measure(machine, each) for each in parts):
+                _refuse(machine, parts, depth - 1)
         elif not _is_of_method(value) and not _is_beside_loss(value):
             for tensor in tensors_in(machine, value):
                 refuse_numpy(machine, tensor)
@@ -55,6 +58,20 @@ def _is_beside_loss(value: Value) -> bool:
         case Unknown(origin=Item(of=Unknown(origin=Call(of=Unknown() as loss)))):
             return role_of(loss) == "loss"
     return False
+
+
+def _is_measure(machine: Machine, value: Value) -> bool:
+    """True if a model that is not seen has given a value beside a loss that was back-propagated as it was."""
+    match value:
+        case Unknown(origin=Item(of=Unknown() as whole, key=int())):
+            run = {id(root) for each in machine.trace.of(BackwardRan) for root in each.call.roots}
+            beside = (machine.unknowns.get(("item", whole.number, identity(index))) for index in range(MOST_RESULTS))
+            return any(each is not None and id(getattr(each.tensor, "tensor", None)) in run for each in beside)
+    return False
+
+
+MOST_RESULTS = 8
+"""Results of one call among which a loss is looked for."""
 
 
 def _converting(name: str) -> NativeFunction:

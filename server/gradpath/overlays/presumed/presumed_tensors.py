@@ -33,7 +33,7 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
             made.tensor.maker += tuple(hearsay(machine, unknown))
     finally:
         unknown.tensor = made
-    made.tensor.label, made.tensor.lone = unknown.label, _is_lone(unknown)
+    made.tensor.label, made.tensor.lone = unknown.label, _is_lone(machine, unknown)
     if isinstance(unknown.origin, Undefined):
         made.tensor.label = unknown.label or unknown.origin.name
     if unknown.kind is not Kind.CUT:
@@ -132,7 +132,7 @@ def _freeze_with_model(machine: Machine, parameter: Unknown, tensor: Tensor) -> 
 
 
 BATCHED = "several samples of a data set that is seen"
-"""With the number of an unknown, the key under which a path remembers that it is such a batch."""
+"""With the number of an unknown, the key under which a path remembers that it is such a batch; False for one sample."""
 
 
 def _of_batch(machine: Machine, unknown: Unknown) -> Provenance | None:
@@ -149,20 +149,25 @@ def _of_batch(machine: Machine, unknown: Unknown) -> Provenance | None:
                 gives_batches = names_batches(loader.name or loader.label) and loader.kind is not Kind.PLAIN
                 return conditions.BATCH.of(conditions.name_of(loader)) if gives_batches else None
             case Computed(made=Made.BATCH):
-                return OBSERVED if (BATCHED, unknown.number) in machine.remembered else None
+                return OBSERVED if machine.remembered.get((BATCHED, unknown.number)) else None
             case Item(of=Unknown() as whole, key=int() | str()) | Attribute(of=Unknown() as whole) if parts:
                 unknown, parts = whole, 0
             case _:
                 return None
 
 
-def _is_lone(unknown: Unknown) -> bool:
-    """True if data that is not seen was made a batch of one: `image.unsqueeze(0).to(device)`."""
-    while isinstance(unknown.origin, Call) and isinstance(unknown.origin.of, Unknown):
-        if unknown.origin.name == "unsqueeze":
-            return unknown.origin.arguments == (0,)
-        unknown = unknown.origin.of
-    return False
+def _is_lone(machine: Machine, unknown: Unknown) -> bool:
+    """True for a batch of one: a loader's, or unseen data that was made one (`image.unsqueeze(0).to(device)`)."""
+    while True:
+        match unknown.origin:
+            case Call(of=Unknown(), name="unsqueeze", arguments=arguments):
+                return arguments == (0,)
+            case Call(of=Unknown() as whole) | Item(of=Unknown() as whole, key=int() | str()):
+                unknown = whole
+            case Computed(made=Made.BATCH):
+                return machine.remembered.get((BATCHED, unknown.number)) is False
+            case _:
+                return False
 
 
 def _keeps_size(method: str) -> bool:

@@ -105,10 +105,12 @@ def _plain(machine: Machine, source: Value) -> Value:
     made = machine.unknown("batch of a loader", None, (source,), made=Made.BATCH)
     if isinstance(made, Unknown):
         made.kind = Kind.PLAIN
-        if isinstance(source, DataLoader) and isinstance(source.dataset, Unknown):
-            made.provenance = conditions.LOADER.of(conditions.name_of(source.dataset))
-        elif isinstance(source, DataLoader) and source.batch == MANY and source.collate is None:
-            machine.remembered[BATCHED, made.number] = True
+        if isinstance(source, DataLoader):
+            unseen = source.dataset if isinstance(source.dataset, Unknown) else None
+            if unseen is not None:
+                made.provenance = conditions.LOADER.of(conditions.name_of(unseen))
+            if source.collate is None and (source.batch == 1 or (source.batch == MANY and unseen is None)):
+                machine.remembered[BATCHED, made.number] = source.batch == MANY
     return made
 
 
@@ -198,7 +200,8 @@ _CHOOSING = frozenset({"sampler", "batch_sampler", "drop_last"})
 
 def _loader(machine: Machine, arguments: Arguments) -> Value:
     size = arguments.get(1, "batch_size", 1)
-    batch = None if not isinstance(size, int) else 1 if size == 1 else MANY
+    whole = not arguments.open and "batch_sampler" not in arguments.keywords
+    batch = None if not isinstance(size, int) or not whole else 1 if size == 1 else MANY
     fixed = len(arguments.positional) < 4 and arguments.keywords.keys().isdisjoint(_CHOOSING)
     counted = size if fixed and isinstance(size, int) and size > 0 else None
     return DataLoader(arguments.get(0, "dataset", None), batch, arguments.keywords.get("collate_fn"), counted)

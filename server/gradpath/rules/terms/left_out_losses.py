@@ -45,10 +45,12 @@ class LeftOut:
 def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
     """The numbers with a graph that end where they are, as far as they depend on parameters that get no gradient.
 
-    They stand beside a backward, in the same iteration, and nothing that is not seen can back-propagate them.
+    They stand beside a backward, in the same iteration, and nothing that is not seen can back-propagate them, nor stand
+    in place of an expression that failed.
     """
     runs = [run for run in trace.of(BackwardRan) if run.call.accumulates]
-    waiting = _waiting(trace, runs) if runs and is_whole(trace) and not has_others(trace) else {}
+    followed = is_whole(trace) and not has_others(trace) and not trace.survived
+    waiting = _waiting(trace, runs) if runs and followed else {}
     ends = unread_nodes(trace) if waiting else set()
     for event in reversed(trace.of(Built) if waiting else ()):
         ran = next((run for run in reversed(runs) if run.site.loops == event.site.loops), None)

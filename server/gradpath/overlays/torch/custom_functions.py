@@ -34,7 +34,7 @@ from gradpath.overlays.torch import returned_gradients
 from gradpath.overlays.torch.operations import tensors_in
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 from gradpath.source.index import contents
-from gradpath.source.nodes import noted
+from gradpath.source.nodes import last_name, nodes, noted
 
 
 class CustomFunction(Class, Caller):
@@ -57,7 +57,8 @@ class CustomFunction(Class, Caller):
         gradients: list[Value] = [wrap(machine.autograd.tensor()) for _ in asked]
         more = function.node.args.vararg is not None
         result = machine.call(entered.made, Arguments([machine.unknown("ctx"), *gradients], open=more))
-        wanted = None if function.owner is None else _arguments_of(function.owner, entered.tree)
+        owner = function.owner
+        wanted = None if owner is None or _is_never_reached(owner, entered.tree) else _arguments_of(owner, entered.tree)
         if wanted is not None:
             engines.at_result(machine, function, lambda: returned_gradients.check(machine, function, result, wanted))
         return result
@@ -66,6 +67,20 @@ class CustomFunction(Class, Caller):
 def is_forward(owner: Class | None, method: str) -> bool:
     """True if a method is the `forward` of a custom Function, which runs while gradients are off."""
     return method == "forward" and owner is not None and any(isinstance(each, CustomFunction) for each in owner.mro)
+
+
+def _is_never_reached(cls: Class, tree: ast.Module) -> bool:
+    """True if a file runs no backward, and only its own statements apply a Function, outside functions.
+
+    Then the module body shows all that becomes of it, and its `backward` may be there for the form.
+    """
+    uses = {each for each in contents(tree).attributes if each.attr == "apply" and last_name(each.value) == cls.name}
+    outer = {each for each in nodes(tree, outside=(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) if each in uses}
+    return bool(uses) and uses == outer and not any(last_name(each.func) in _RUNNING for each in contents(tree).calls)
+
+
+_RUNNING = frozenset({"backward", "grad", "gradcheck", "gradgradcheck", "jacobian", "hessian", "vjp"})
+"""Calls that run a backward, or are named like those that do."""
 
 
 def _called(machine: Machine, arguments: Arguments) -> Value:

@@ -103,10 +103,19 @@ def _are_stepped(trace: Trace, run: BackwardRan, leaves: Sequence[Tensor]) -> bo
 
 
 def _is_handed_on(trace: Trace, run: BackwardRan, step: Site) -> bool:
-    """True if something is called between a backward and a step with a tensor whose graph the backward went through."""
+    """True if something is called between a backward and a step with a tensor whose graph the backward went through.
+
+    A name that has been given to another tensor since then is not that tensor any more.
+    """
     nodes = set(run.executed)
-    names = {each.name for each in trace.of(Bound) if each.tensor is not None and each.tensor.node in nodes}
     function = function_of(trace, run.site.node)
+    own = [each for each in trace.of(Bound) if function_of(trace, each.site.node) is function]
+    names = {each.name for each in own if each.tensor is not None and each.tensor.node in nodes}
+    again = {
+        each.name: each.site.line
+        for each in own
+        if each.site.line > run.site.line and (each.tensor is None or each.tensor.node not in nodes)
+    }
     between = [
         each
         for each in trace.visits
@@ -115,7 +124,7 @@ def _is_handed_on(trace: Trace, run: BackwardRan, step: Site) -> bool:
         and function_of(trace, each) is function
     ]
     return any(
-        isinstance(given, ast.Name) and given.id in names
+        isinstance(given, ast.Name) and given.id in names and again.get(given.id, each.lineno) >= each.lineno
         for each in between
         for call in contents(each).calls
         for given in call.args

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from itertools import dropwhile
+from itertools import chain, dropwhile
 
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.learning import learners
@@ -17,6 +17,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.trace import BackwardRan, Flagged, Stepped, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.rules.ownership.flagged_parts import flagged_parts
 from gradpath.rules.ownership.left_frozen import left_frozen
 from gradpath.rules.ownership.spared import Spared, spared
 from gradpath.rules.ownership.undone import is_run_between, undone
@@ -31,7 +32,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for each in undone(trace):
         if not is_run_between(each, trace, source):
             yield each.report(trace, source)
-    yield from reports(trace, source, left_frozen(trace))
+    yield from reports(trace, source, chain(left_frozen(trace), flagged_parts(trace)))
     for left_out in spared(trace):
         yield _report_spared(trace, source, left_out)
     trains = bool(trace.among(BackwardRan, Stepped))

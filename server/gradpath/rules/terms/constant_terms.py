@@ -15,7 +15,7 @@ from gradpath.findings.syntax import call_of
 from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose, places_of
 from gradpath.findings.ways import Severed, ways_to
 from gradpath.fixes.cut_fixes import undone
-from gradpath.interpreter.trace import BackwardRan, Mixed, Mutated, Site, Stepped, Trace, iterations_between
+from gradpath.interpreter.trace import BackwardRan, Mixed, Mutated, Site, Stepped, Trace, iterations_between, once
 from gradpath.rules.terms.constant_criteria import LOSSES
 from gradpath.rules.terms.constant_gradients import asked_for, constant_gradients
 from gradpath.rules.terms.summands import SCALING, constants, terms
@@ -148,6 +148,8 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
             if call is not None:
                 yield Term(cuts.cause_of_tensor(each), call.roots[0], event.site, ran)
                 break
+        else:
+            yield from _of_rows(trace, tensor, event.site, ran, asked)
     for found in constant_gradients(trace, ran):
         yield Term(cuts.cause_of_tensor(found.gradient), found.call.roots[0], found.added, ran, measured=True)
     for number in trace.of(Mixed):
@@ -235,9 +237,7 @@ def _is_live_there(tensor: Tensor) -> bool:
 
 def _is_measured(value: Tensor, trace: Trace) -> bool:
     """True if a loss, or a distance, was computed on the way to a value since it was cut off, or added to it."""
-    written: dict[int, list[Tensor]] = {}
-    for event in trace.of(Mutated):
-        written.setdefault(id(event.tensor), []).extend(event.sources)
+    written = _written(trace)
     todo, seen = [value], set[int]()
     while todo:
         each = todo.pop()
@@ -245,8 +245,34 @@ def _is_measured(value: Tensor, trace: Trace) -> bool:
             seen.add(id(each))
             if each.operation.endswith(LOSSES) or short_operation(each.operation) in _DISTANCES:
                 return True
-            todo.extend((*each.maker, *written.get(id(each), ())))
+            todo.extend((*each.maker, *written.get(id(each.storage), ())))
     return False
+
+
+def _of_rows(trace: Trace, value: Tensor, added: Site, ran: BackwardRan, asked: list[BackwardCall]) -> Iterator[Term]:
+    """A penalty of a Jacobian that was filled with one gradient at a time."""
+    for each in _gathered(trace, value):
+        call = asked_for(each, asked) if _is_penalty(value, each) else None
+        if call is not None:
+            yield Term(cuts.cause_of_tensor(each), call.roots[0], added, ran)
+            return
+
+
+def _gathered(trace: Trace, value: Tensor) -> Iterator[Tensor]:
+    """What a value was computed from by what was written, without a graph, into a tensor on the way."""
+    written = _written(trace)
+    for each in value.lineage():
+        for source in written.get(id(each.storage), ()):
+            yield from source.lineage()
+
+
+@once
+def _written(trace: Trace) -> dict[int, list[Tensor]]:
+    """What was written into each storage without a graph."""
+    written: dict[int, list[Tensor]] = {}
+    for event in trace.of(Mutated):
+        written.setdefault(id(event.tensor.storage), []).extend(event.sources)
+    return written
 
 
 def _onward(value: Tensor) -> list[Tensor]:

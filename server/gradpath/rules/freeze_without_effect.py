@@ -18,6 +18,7 @@ from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.trace import BackwardRan, Flagged, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.flagged_parts import flagged_parts
+from gradpath.rules.ownership.frozen_parts import frozen_parts
 from gradpath.rules.ownership.left_frozen import left_frozen
 from gradpath.rules.ownership.spared import Spared, spared
 from gradpath.rules.ownership.undone import is_run_between, undone
@@ -32,7 +33,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     for each in undone(trace):
         if not is_run_between(each, trace, source):
             yield each.report(trace, source)
-    yield from reports(trace, source, chain(left_frozen(trace), flagged_parts(trace)))
+    yield from reports(trace, source, chain(left_frozen(trace), flagged_parts(trace), frozen_parts(trace)))
     for left_out in spared(trace):
         yield _report_spared(trace, source, left_out)
     trains = bool(trace.among(BackwardRan, Stepped))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.kinds import Kind
@@ -183,12 +183,12 @@ def part_set(machine: Machine, model: Unknown, value: Value) -> None:
 
 
 def thaw(machine: Machine, model: Unknown) -> None:
-    """Some of the model's parameters, or of those that it is a part of, are trained again."""
+    """Some of the unseen parameters of a model, or of those that it is a part of, are trained again."""
     for number in model_parts.line(model):
         machine.remembered.pop((_FROZEN, number), None)
         machine.remembered.pop((_WHOLLY, number), None)
     for tensor in weights.of(machine, model):
-        tensor.flag = True
+        tensor.flag = tensor.flag or tensor.operation == UNSEEN
 
 
 def _thaws_somewhere(machine: Machine) -> bool:

@@ -138,6 +138,12 @@ def _number(how: str) -> Method:
     return method
 
 
+def _tolist(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    if receiver.kind in (Kind.LIVE, Kind.PART, Kind.PARAMETER):
+        return machine.call(presume_tensor(machine, receiver).attribute(machine, "tolist"), arguments)
+    return NotImplemented  # Arrays have one, too.
+
+
 def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     if receiver.kind in (Kind.LIVE, Kind.PART, Kind.PARAMETER):
         return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach"), arguments)
@@ -336,6 +342,7 @@ METHODS: dict[str, Method] = {
     "backward": _backward,
     "item": _number("item"),
     "numpy": _numpy,
+    "tolist": _tolist,
     "detach": _detached,
     "detach_": _detach_in_place,
     "state_dict": state_dicts.presumed_state_dict,

@@ -1,0 +1,76 @@
+"""Parts that a program makes and puts into a model that is not seen, and that are frozen with all of it afterwards."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.findings.gradient_flow import is_harmless
+from gradpath.findings.parameters import named
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.syntax import ancestry, statement_of
+from gradpath.interpreter.trace import Flagged, Lent, Site, Stepped, Trace
+from gradpath.rules.ownership.lacking import written
+from gradpath.source.index import contents, inside
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrozenParts:
+    """New parameters, `tensors`, that were frozen at `site` with the rest of a model, of which `step` trains others."""
+
+    tensors: tuple[Tensor, ...]
+    site: Site
+    step: Stepped
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        """The finding in words."""
+        what, more = named(trace, source, self.tensors, "what was put in")
+        return Report(
+            self.site,
+            f"{what}{more} never learn{'' if more else 's'}: frozen with the model, after it was put in",
+            (
+                Step(self.tensors[0].origin, "makes a part of the model"),
+                Step(self.site, "freezes the whole model, with what was put in"),
+                Step(self.step.site, "changes other parameters"),
+            ),
+            help="freeze the model first, or set the flag of what was put in to True again",
+        )
+
+
+def frozen_parts(trace: Trace) -> Iterator[FrozenParts]:
+    """What nothing has given other values than its first ones, and nothing thaws before something else is trained."""
+    flags = {id(event.tensor): event for event in trace.of(Flagged)}
+    wholes = {event.site.node for event in trace.of(Flagged) if event.tensor.operation == UNSEEN and not event.value}
+    found: dict[object, list[Flagged]] = {}
+    for event in flags.values():
+        tensor = event.tensor
+        is_new = tensor.is_parameter and tensor.operation != UNSEEN and id(tensor) not in written(trace)
+        if is_new and not event.value and event.site.node in wholes and tensor.member_of is None:
+            found.setdefault(event.site.node, []).append(event)
+    for events in found.values() if not _may_be_loaded(trace) else ():
+        since = trace.events[trace.events.index(events[-1]) :]
+        step = next((each for each in since if isinstance(each, Stepped) and each.updated), None)
+        thawed = [each for each in since if isinstance(each, Flagged) and each.value]
+        lent = any(isinstance(each, Lent) and not is_harmless(each) for each in since)
+        if step is not None and not lent and not any(_is_looked_up(trace, each) for each in thawed):
+            yield FrozenParts(tuple(each.tensor for each in events), events[0].site, step)
+
+
+def _may_be_loaded(trace: Trace) -> bool:
+    """True if something that ran loads a state, with which parts have learnt before."""
+    calls = (call.func for statement in trace.visits for call in contents(statement).calls)
+    return any("load" in (getattr(each, "attr", "") or getattr(each, "id", "")) for each in calls)
+
+
+def _is_looked_up(trace: Trace, event: Flagged) -> bool:
+    """True if what is thawed at a place is found by methods, so that it may be any part of the model."""
+    loop = next((each for each in reversed(ancestry(trace, event.site.node)) if isinstance(each, ast.For)), None)
+    searched = statement_of(trace, event.site.node) if loop is None else loop.iter
+    functions = (each.func for each in inside(searched, ast.Call))
+    return not _NAMING.issuperset(getattr(each, "attr", "") or getattr(each, "id", "") for each in functions)
+
+
+_NAMING = frozenset({"parameters", "named_parameters", "getattr", "requires_grad_"})
+"""Functions that say which part it is."""

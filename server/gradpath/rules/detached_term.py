@@ -19,6 +19,8 @@ from gradpath.rules.terms.constant_criteria import ConstantCriterion, constant_c
 from gradpath.rules.terms.constant_terms import Term, constant_terms
 from gradpath.rules.terms.drawn_terms import drawn_terms
 from gradpath.rules.terms.flat_terms import flat_terms
+from gradpath.rules.terms.idle_functions import idle_functions
+from gradpath.rules.terms.late_terms import late_terms
 from gradpath.rules.terms.left_out_penalties import left_out_penalties
 from gradpath.rules.terms.unused_terms import unused_terms
 from gradpath.support.fast_dataclasses import dataclass, replace
@@ -48,6 +50,8 @@ def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST |
     yield from unused_terms(trace, source, ran)
     yield from flat_terms(trace, source, ran)
     yield from left_out_penalties(trace, source, ran)
+    yield from late_terms(trace, ran)
+    yield from idle_functions(trace, source, ran)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,68 @@
+"""Custom Functions that are given what was cut off from its graph right there: their `backward` never runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.findings.cuts import cause_of_tensor
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import short_operation
+from gradpath.findings.syntax import ancestry
+from gradpath.fixes.cut_fixes import undone
+from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Trace
+from gradpath.source.index import inside
+from gradpath.source.nodes import last_name
+from gradpath.support.fast_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IdleFunction:
+    """The call of `apply` of the class `name` on what is `cut` off in its arguments."""
+
+    cut: CutOff
+    name: str
+    ran: BackwardRan
+
+    @property
+    def site(self) -> Site:
+        """Where the value leaves the graph."""
+        return self.cut.site
+
+    def report(self, trace: Trace, source: Source) -> Report:
+        text = source.short(self.site, limit=40)
+        return Report(
+            self.site,
+            f"`{self.name}.backward` never runs: `{text}` has no graph to hand its gradient to",
+            (
+                Step(self.site, "takes the value and leaves the graph"),
+                Step(self.ran.site, f"goes back no further than `{self.name}`"),
+            ),
+            help="give the Function the tensor itself",
+            fixes=source.proposed(undone(trace, source, cause_of_tensor(self.cut.tensor), self.ran.site, self.site)),
+        )
+
+
+def idle_functions(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[IdleFunction]:
+    """The applications that have recorded nothing, of Functions of the file that compute a gradient."""
+    recorded = {event.site.node for event in trace.of(Built)}
+    upstream = {id(each) for root in ran.call.roots for each in root.ancestors()}
+    for cut in (each for each in trace.of(CutOff) if id(each.tensor) in upstream):
+        around = ancestry(trace, cut.site.node)
+        match around[-2] if len(around) > 1 else None:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="apply")) as call if (
+                call not in recorded
+                and short_operation(cut.cut.how) in ("detach", "data")
+                and _computes_gradient(source.tree(cut.site.path), name)
+            ):
+                yield IdleFunction(cut, name, ran)
+
+
+def _computes_gradient(tree: ast.Module, name: str) -> bool:
+    """True if a class is a custom Function whose `backward` gives back something else than None."""
+    for cls in (each for each in inside(tree, ast.ClassDef) if each.name == name):
+        if any(last_name(base) == "Function" for base in cls.bases):
+            backward = (each for each in inside(cls, ast.FunctionDef) if each.name == "backward")
+            given = [one.value for each in backward for one in inside(each, ast.Return)]
+            return any(each is not None and not isinstance(each, ast.Constant) for each in given)
+    return False

@@ -25,10 +25,10 @@ from gradpath.support.fast_dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Used:
-    """An alias that was `made` of a parameter was mixed with that parameter, after a step, at `site`."""
+    """An alias that was `made` of a parameter was mixed with that at `site`, after something `changed` both."""
 
     made: Site
-    step: Stepped
+    changed: Site
     site: Site
 
 
@@ -238,8 +238,10 @@ def _led(trace: Trace) -> Iterator[tuple[Mixture, Stepped]]:
         if len(mixture.others) != 1 or mixture.site.node in seen:
             continue
         own, other = whole_of(mixture.own), whole_of(mixture.others[0])
-        learner = known.get(id(own))
-        if learner is None or not learner.used or id(other) in known or id(other) in changed or other is own:
+        learner, followed = known.get(id(own)), known.get(id(other))
+        if learner is None or not learner.used or id(other) in changed or other is own:
+            continue
+        if followed is not None and (followed.given or followed.used):
             continue
         around = {number for number, _ in mixture.site.loops}
         if any(number not in around for number, _ in learner.used[0].site.loops):
@@ -250,15 +252,16 @@ def _led(trace: Trace) -> Iterator[tuple[Mixture, Stepped]]:
 
 
 def _changed(trace: Trace) -> set[int]:
-    """The parameters that a path writes, and those of unseen models of which it writes some."""
-    written = [event.tensor for event in trace.of(Mutated)] + [event.tensor for event in trace.of(Replaced)]
+    """The parameters that a path writes from the first step on, and those of unseen models of which it writes some."""
+    since = next((time for time, each in enumerate(trace.events) if isinstance(each, Stepped)), 0)
+    written = (event.tensor for event in trace.events[since:] if isinstance(event, Mutated | Replaced))
     return {id(whole_of(memory_of(tensor))) for tensor in written}
 
 
 def _aged(
     trace: Trace, times: dict[int, int], parameter: Tensor, aliases: tuple[Tensor, ...], site: Site, now: int
 ) -> Iterator[_Used]:
-    """The first alias that is older than a step that changed the parameter, unless that got other memory since."""
+    """The first alias that is older than what changed the parameter, unless that got other memory since."""
     for alias in aliases:
         born = _born(trace, times, alias)
         if born is None:
@@ -269,10 +272,19 @@ def _aged(
         own = {id(parameter)}
         seen = any(_concerns(each, own) for each in trace.of(Stepped))
         steps = (each for each in between if isinstance(each, Stepped))
-        step = next((each for each in steps if _concerns(each, own) or not (seen or each.known)), None)
-        if step is not None:
-            yield _Used(alias.origin, step, site)
+        change = next((each.site for each in steps if _concerns(each, own) or not (seen or each.known)), None)
+        if change is None:
+            change = next((each.site for each in between if _overwrites(each, parameter, alias)), None)
+        if change is not None:
+            yield _Used(alias.origin, change, site)
             return
+
+
+def _overwrites(event: object, parameter: Tensor, alias: Tensor) -> bool:
+    """True if a parameter gets other values, and by another way than an alias that was to keep them."""
+    if not isinstance(event, Mutated) or event.tensor is alias or short_operation(event.write.operation) != "copy_":
+        return False
+    return memory_of(event.tensor) is parameter and all(memory_of(each) is not parameter for each in event.sources)
 
 
 def _born(trace: Trace, times: dict[int, int], alias: Tensor) -> int | None:
@@ -295,7 +307,7 @@ def _of_value(source: Source, found: _Used) -> Report:
         f"`{text}` is no copy: it changes with the parameter",
         (
             Step(at, "shares the memory of the parameter"),
-            Step(found.step.site, "changes both"),
+            Step(found.changed, "changes both"),
             Step(found.site, "mixes the parameter with itself"),
         ),
         help=f"keep a copy: `{text}.clone()`",
@@ -333,7 +345,9 @@ def _of_itself(trace: Trace, source: Source, mixture: Mixture) -> Report:
 
 def _of_led(source: Source, mixture: Mixture, step: Stepped) -> Report:
     """The report of an average that is written into the network which was to be averaged."""
-    at = lifted(mixture.site, step.site)
+    caller = mixture.site.caller
+    handed = caller is not None and isinstance(caller.node, ast.Call) and bool(caller.node.args)
+    at = lifted(mixture.site, step.site) if handed else mixture.site
     return Report(
         at,
         f"`{source.short(at, limit=40)}` writes into the network that is trained: the other one never changes",

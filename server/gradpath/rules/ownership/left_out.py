@@ -31,8 +31,10 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     if not _train_modules(trace):
         return
     strange = {id(tensor): tensor for tensor in strangers(trace, held)}
-    wholes_first = reversed(trace.of(Named)) if strange else ()
-    named = [(event, ways_of(trace, event)) for event in wholes_first]
+    first: dict[tuple[int, str], Named] = {}  # `net = net.cuda()` names it once more.
+    for event in trace.of(Named) if strange else ():
+        first.setdefault((id(event.module), event.name), event)
+    named = [(event, ways_of(trace, event)) for event in reversed(first.values())]
     for event, ways in sorted(named, key=lambda each: -len(each[1])):
         assigned = isinstance(statement_of(trace, event.site.node), ast.Assign | ast.AnnAssign)
         if ways and assigned and ways.keys() <= strange.keys() and not _may_be_trained(trace, event):

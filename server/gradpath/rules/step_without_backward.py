@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
-from gradpath.findings.gradient_flow import Effect, Entry, flow_of, has_run_loops
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, has_run_loops, is_harmless
 from gradpath.findings.graphs import executed_nodes, leaves, leaves_with_gradient
 from gradpath.findings.learning import has_strangers
 from gradpath.findings.report import Report, Rule, Source, Step
@@ -19,7 +19,18 @@ from gradpath.fixes import optimizer_fixes
 from gradpath.fixes.cut_fixes import added
 from gradpath.fixes.moving import moving
 from gradpath.interpreter.ownership import Drained
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Cleared, Flagged, GradientSet, Site, Stepped, Trace
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Bound,
+    Built,
+    Cleared,
+    Flagged,
+    GradientSet,
+    Lent,
+    Site,
+    Stepped,
+    Trace,
+)
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.repeated_steps import repeated_steps
 from gradpath.source.index import holds
@@ -48,6 +59,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             continue
         seen = all(_is_of_before(trace, node) for node in presumed) if _are_made_here(trace, same) else not presumed
         never = (seen or all(_takes_none(trace, step) for step in same)) and all(_never(flow, step) for step in same)
+        never = never or _holds_frozen_models(trace, same)
         missed = (never and _is_missed(trace, same)) or _trains_copies(trace, flow, same) or _is_only_named(trace, same)
         if missed and not any(rewrappings(trace)):
             yield _report(trace, source, same[0], None)  # A path that comes to it once speaks against it.
@@ -141,6 +153,13 @@ def _takes_none(trace: Trace, step: Stepped) -> bool:
     )
 
 
+def _holds_frozen_models(trace: Trace, steps: Sequence[Stepped]) -> bool:
+    """True if what is stepped is all of models that are not seen, and the program has frozen all of them."""
+    if not all(step.models and step.site.loops and not step.updated and _takes_none(trace, step) for step in steps):
+        return False
+    return all(is_harmless(event) for event in trace.of(Lent))
+
+
 def _flags_at(trace: Trace, step: Stepped) -> dict[int, Flagged]:
     """What set `requires_grad` of tensors last before a step: it may be undone after it, as in each turn of a GAN."""
     found: dict[int, Flagged] = {}
@@ -216,7 +235,7 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
 def _frozen_at(trace: Trace, step: Stepped) -> Site | None:
     """The place that froze all parameters of a step, if there is one such place."""
     last = _flags_at(trace, step)
-    found = [last.get(id(tensor)) for tensor in step.parameters]
+    found = [last.get(id(tensor)) for tensor in step.held]
     sites = {event.site.node: event.site for event in found if event is not None and not event.value}
     return next(iter(sites.values())) if found and None not in found and len(sites) == 1 else None
 

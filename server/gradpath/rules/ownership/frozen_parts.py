@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.gradient_flow import is_harmless
+from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import ancestry, statement_of
@@ -42,7 +43,8 @@ class FrozenParts:
 def frozen_parts(trace: Trace) -> Iterator[FrozenParts]:
     """What nothing has given other values than its first ones, and nothing thaws before something else is trained."""
     flags = {id(event.tensor): event for event in trace.of(Flagged)}
-    wholes = {event.site.node for event in trace.of(Flagged) if event.tensor.operation == UNSEEN and not event.value}
+    frozen = (event for event in trace.of(Flagged) if event.tensor.operation == UNSEEN and not event.value)
+    wholes = {event.site.node for event in frozen if _is_trained_in_part(trace, event.tensor)}
     found: dict[object, list[Flagged]] = {}
     for event in flags.values():
         tensor = event.tensor
@@ -56,6 +58,12 @@ def frozen_parts(trace: Trace) -> Iterator[FrozenParts]:
         lent = any(isinstance(each, Lent) and not is_harmless(each) for each in since)
         if step is not None and not lent and not any(_is_looked_up(trace, each) for each in thawed):
             yield FrozenParts(tuple(each.tensor for each in events), events[0].site, step)
+
+
+def _is_trained_in_part(trace: Trace, whole: Tensor) -> bool:
+    """True if a step changes a part of a frozen model; one that only follows another model is frozen for good."""
+    own = {id(each) for each in (whole.storage, *whole.storage.parts)}
+    return any(learner.used and id(learner.tensor.storage) in own for learner in learners(trace).values())
 
 
 def _may_be_loaded(trace: Trace) -> bool:

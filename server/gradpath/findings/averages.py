@@ -35,7 +35,7 @@ def mixtures(trace: Trace) -> list[Mixture]:
 def _mixtures(trace: Trace) -> Iterator[Mixture]:
     bound: dict[str, Bound] = {}
     scaled: set[int] = set()
-    for event in trace.events:
+    for event in trace.among(Bound, Mutated, Replaced):
         match event:
             case Bound(name=name):
                 bound[name] = event
@@ -101,9 +101,11 @@ def values_of(tensor: Tensor, site: Site) -> Iterator[Tensor]:
     return (each for each in computed_at(tensor, site) if _is_value(each, site))
 
 
-def computed_at(tensor: Tensor, site: Site) -> Iterator[Tensor]:
-    """A tensor, and all that it is computed from at a place, back to such values."""
-    todo, seen = [tensor], {id(tensor)}
+def computed_at(tensor: Tensor, site: Site, seen: set[int] | None = None) -> Iterator[Tensor]:
+    """A tensor, and all that it is computed from at a place, back to such values, without what was `seen` there."""
+    seen = set() if seen is None else seen
+    todo = [] if id(tensor) in seen else [tensor]
+    seen.add(id(tensor))
     while todo:
         each = todo.pop()
         yield each

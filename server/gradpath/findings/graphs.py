@@ -29,6 +29,16 @@ def built_of(trace: Trace) -> Mapping[Node, Built]:
 
 
 @once
+def uses_of(trace: Trace) -> Mapping[int, list[Built]]:
+    """The operations that each tensor, by identity, was given to, in the order of the path."""
+    found: dict[int, list[Built]] = {}
+    for event in trace.of(Built):
+        for key in {id(each) for tensors in event.inputs.values() for each in tensors}:
+            found.setdefault(key, []).append(event)
+    return found
+
+
+@once
 def executed_nodes(trace: Trace) -> frozenset[Node]:
     """The nodes that the backwards of a path have run through."""
     return frozenset(node for ran in trace.of(BackwardRan) for node in ran.executed)

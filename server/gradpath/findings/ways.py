@@ -73,8 +73,7 @@ def ways_to(trace: Trace, value: Tensor, run: BackwardRan, *, picked: bool = Fal
     A value that is used as an index or a label only makes a way only if it was `picked` and there is no other: no
     gradient could come back through it.
     """
-    dependents = _Dependents(trace)
-    dependents.follow([value], run)
+    dependents = _dependents_of(trace, value, run)
     for leaf in reached_leaves(run):
         if id(leaf) in dependents.of:
             ways = _ways(trace, dependents, leaf)
@@ -178,6 +177,14 @@ def _makes_share(made: Tensor, truths: Tensor) -> bool:
 def _dependents(trace: Trace) -> _Dependents:
     """Walk from the losses to all that their values were computed from, with a graph or without."""
     return _walked(trace, _Dependents(trace))
+
+
+@once
+def _dependents_of(trace: Trace, value: Tensor, run: BackwardRan) -> _Dependents:
+    """Walk from one value in the losses of a backward."""
+    found = _Dependents(trace)
+    found.follow([value], run)
+    return found
 
 
 @once

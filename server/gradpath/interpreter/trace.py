@@ -449,7 +449,9 @@ class Trace:
         """The events of several kinds, in the order in which they happened; found once for all who ask."""
         self._begin_anew_after_more()
         if kinds not in self._found:
-            self._found[kinds] = [event for event in self.events if type(event) in kinds]
+            there = [kind for kind in kinds if kind in self._sorted]
+            some = self.events if len(there) > 1 else self.of(there[0]) if there else []
+            self._found[kinds] = [event for event in some if type(event) in kinds]
         return cast("list[Event]", self._found[kinds])
 
     def answer(self, work: Callable[..., Wanted], *arguments: object, **options: object) -> Wanted:

@@ -192,15 +192,18 @@ def _differences(trace: Trace) -> Iterator[tuple[Tensor, Site]]:
     """Differences of a parameter from what shares its memory, without a graph, and the place that has used each."""
     moved = {id(each.tensor) for each in trace.of(Replaced)}
     found: dict[object, tuple[Tensor, Site]] = {}
+    seen: dict[tuple[object, ...], set[int]] = {}
     for event in trace.events:
         if not isinstance(event, (Built, Mutated)):
             continue
-        given = event.operands if isinstance(event, Built) else event.sources
-        for each in (one for source in given for one in computed_at(source, event.site)):
-            sides = [memory_of(maker) for maker in each.maker]
-            zero = len(sides) == 2 and sides[0] is sides[1] and sides[0].is_parameter and sides[0].operation != UNSEEN
-            if zero and each.node is None and short_operation(each.operation) == "sub" and id(sides[0]) not in moved:
-                found.setdefault(getattr(each.origin, "node", None), (each, event.site))
+        site, given = event.site, event.operands if isinstance(event, Built) else event.sources
+        here = seen.setdefault((id(site.caller), site.loops), set())
+        for each in (one for source in given for one in computed_at(source, site, here)):
+            if each.node is not None or len(each.maker) != 2 or short_operation(each.operation) != "sub":
+                continue
+            one, other = map(memory_of, each.maker)
+            if one is other and one.is_parameter and one.operation != UNSEEN and id(one) not in moved:
+                found.setdefault(getattr(each.origin, "node", None), (each, site))
     yield from found.values()
 
 

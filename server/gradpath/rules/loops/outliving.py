@@ -73,9 +73,11 @@ def _carried(trace: Trace, executed: Set[Node]) -> Iterator[Growing]:
     groups: list[Sequence[Stored | Bound]] = [*_by_place(trace, Bound), *_by_key(trace)]
     for events in groups:
         last = events[-1]
+        if len(events) == 1 or last.tensor is None:
+            continue
         alike = [each for each in events if each is last or _are_made_alike(each, last)]
         first, states = alike[0], [event.tensor for event in alike]
-        if last.tensor is None or first.tensor is None:
+        if first.tensor is None:
             continue
         if any(each is None or each.node is None or each.node in executed for each in states):
             continue

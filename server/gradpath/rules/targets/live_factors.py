@@ -13,7 +13,7 @@ from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.findings.graphs import built_of, leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
 from gradpath.repairs import Way
 from gradpath.rules.targets.advantages import is_live, is_used, products, values
 from gradpath.rules.targets.operands import detached
@@ -61,12 +61,11 @@ class Live:
 
 def live_factors(trace: Trace, trained: set[int]) -> Iterator[Live]:
     """All of them on a path."""
-    built = built_of(trace)
     runs = trace.of(BackwardRan)
     for ran in runs:
         zero = {each.site.node for each in cancelled(trace, ran)}
         for find in (_old_probabilities, _multiplied, _teachers):
-            for found in find(built, ran, runs):
+            for found in find(trace, ran, runs):
                 own = _known(found.tensor)
                 if found.site.node not in zero and own & trained and is_used(trace, ran, own & trained):
                     yield found
@@ -76,8 +75,9 @@ def _known(tensor: Tensor) -> set[int]:
     return set(map(id, leaves([tensor])))
 
 
-def _old_probabilities(built: Mapping[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
+def _old_probabilities(trace: Trace, ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
     """`exp(new - old) * advantage`: the earlier of two log-probabilities that one network gives."""
+    built = built_of(trace)
     for node in ran.executed:
         event = built.get(node)
         given = [] if event is None or short_operation(node.name) != "mul" else event.operands
@@ -130,8 +130,9 @@ def _gives_logarithm(node: Node) -> bool:
     return node.name == PRESUMED and isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "log_prob"
 
 
-def _multiplied(built: Mapping[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
+def _multiplied(trace: Trace, ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
     """`multiplier * value`, where another loss has `multiplier.detach() * value`: the two take turns."""
+    built = built_of(trace)
     for event in products(built, ran, leaves_too=True):
         given = event.operands
         for index, (multiplier, value) in enumerate((given, given[::-1])):
@@ -140,7 +141,7 @@ def _multiplied(built: Mapping[Node, Built], ran: BackwardRan, runs: list[Backwa
                 continue
             parts = set(values(built, value.node, differs=False))
             for other in runs:
-                for constant, same, site in _weighed(built, other):
+                for constant, same, site in _weighed(trace, other):
                     fits = of in constant.ancestors()
                     if fits and not parts.isdisjoint(values(built, same, differs=False)):
                         because = Step(site, "trains the value with the multiplier as a constant")
@@ -156,19 +157,24 @@ def _leaf_of(tensor: Tensor) -> Tensor | None:
     return found[0] if len(found) == 1 and not tensor.node.is_open else None
 
 
-def _weighed(built: Mapping[Node, Built], ran: BackwardRan) -> Iterator[tuple[Tensor, Node, Site]]:
+@once
+def _weighed(trace: Trace, ran: BackwardRan) -> list[tuple[Tensor, Node, Site]]:
     """The products of a constant with something that has a graph."""
-    for node in ran.executed:
-        event = built.get(node)
-        given = [] if event is None or short_operation(node.name) != "mul" else event.operands
-        if event is not None and len(given) == 2:
-            for constant, value in (given, given[::-1]):
-                if value.node is not None and not constant.requires_grad and not constant.is_open:
-                    yield constant, value.node, event.site
+    built = built_of(trace)
+    products = (built[node] for node in ran.executed if node in built and short_operation(node.name) == "mul")
+    pairs = ((event, event.operands) for event in products)
+    return [
+        (constant, value.node, event.site)
+        for event, given in pairs
+        if len(given) == 2
+        for constant, value in (given, given[::-1])
+        if value.node is not None and not constant.requires_grad and not constant.is_open
+    ]
 
 
-def _teachers(built: Mapping[Node, Built], ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
+def _teachers(trace: Trace, ran: BackwardRan, runs: list[BackwardRan]) -> Iterator[Live]:
     """A distribution that another is drawn to, and that is drawn to nothing itself: labels teach one of the two."""
+    built = built_of(trace)
     pairs = list(_drawn_to(built, ran))
     if not pairs:
         return

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.graphs import built_of, is_sum, nodes_of, terms_of
+from gradpath.findings.graphs import built_of, is_sum, nodes_of, terms_of, uses_of
 from gradpath.findings.stories import short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 
@@ -17,9 +17,9 @@ _SHIFTING = ("add", "sub", "rsub")
 
 def terms(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Site]]:
     """The terms with a graph that the loss is a sum of, and where each was computed."""
-    zone = terms_of(nodes_of(ran.call.roots))
-    built = (event for event in trace.of(Built) if event.node in zone)
-    for tensor in (each for event in built for each in event.operands):
+    zone, built = terms_of(nodes_of(ran.call.roots)), built_of(trace)
+    nodes = (node for node in sorted(zone, key=lambda each: each.number) if node in built)
+    for tensor in (each for node in nodes for each in built[node].operands):
         if tensor.node is not None and tensor.node not in zone:
             yield tensor, tensor.node.site
 
@@ -66,9 +66,9 @@ def _is_setting(trace: Trace, factor: Tensor) -> bool:
 
 def _scales(trace: Trace, factor: Tensor) -> bool:
     """True if all that a path does with a tensor is to multiply by it, or by what a constant makes of it."""
-    uses = [each for each in trace.of(Built) if any(factor is one for one in each.operands)]
     return all(
-        short_operation(each.node.name) in SCALING or (each.node.is_open and _is_shift(each.site.node)) for each in uses
+        short_operation(each.node.name) in SCALING or (each.node.is_open and _is_shift(each.site.node))
+        for each in uses_of(trace).get(id(factor), ())
     )
 
 

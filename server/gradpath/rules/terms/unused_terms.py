@@ -30,7 +30,7 @@ def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Cut
     for term, site in terms(trace, ran):
         learned = leaves([term])
         used = {id(leaf) for leaf in learned if _is_used(trace, fates, leaf)}
-        if not learned or len(used) == len(learned):
+        if not learned or len(used) == len(learned) or taught <= used:
             continue
         missed: list[tuple[Tensor, tuple[Severed, ...]]] = []
         for parameter, ways in ways_to(trace, term, ran):

@@ -32,6 +32,7 @@ def define(machine: Machine, node: ast.ClassDef) -> Class:
             bases.append(value)
         elif isinstance(value, Unknown):
             bases.append(OpenClass(value))
+    bases = [*_presumed_bases(machine, node, bases), *bases]
     before = machine.frame.scope
     machine.frame.scope = Scope(before, transparent=True)
     try:
@@ -52,6 +53,16 @@ def define(machine: Machine, node: ast.ClassDef) -> Class:
         base.subclassed(machine, made)
     _announce(machine, made, keywords)
     return made
+
+
+def _presumed_bases(machine: Machine, node: ast.ClassDef, bases: Sequence[Class]) -> list[Class]:
+    """What a base that is not seen derives from, as the methods of a class tell."""
+    if not any(base.open for base in bases):
+        return []
+    known = machine.library.known_by_methods(
+        frozenset(each.name for each in node.body if isinstance(each, ast.FunctionDef))
+    )
+    return [] if known is None or any(known in base.mro for base in bases) else [known]
 
 
 def _announce(machine: Machine, made: Class, keywords: dict[str, Value]) -> None:

@@ -23,6 +23,7 @@ from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
     Arguments,
+    Class,
     Function,
     Instance,
     NativeFunction,
@@ -128,6 +129,9 @@ class Overlays:
         if machine.predictions and function.node is machine.trace.entry:
             criteria.presume(machine, argument, given, default)
         return given
+
+    def known_by_methods(self, defined: frozenset[str]) -> Class | None:
+        return registry.known_by_methods(defined)
 
     def compared(self, machine: Machine, node: ast.Compare) -> None:
         frozen.compared(machine, node)

@@ -15,7 +15,7 @@ from types import ModuleType
 
 from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.values import Value
+from gradpath.interpreter.values import Class, Value
 from gradpath.support.plugins import modules_of
 
 FOLDERS = ("torch", "libraries", "frameworks")
@@ -28,6 +28,9 @@ class Caller:
 
     calls: frozenset[str] = frozenset()
     """The methods whose results it back-propagates."""
+
+    known_by: frozenset[str] = frozenset()
+    """Methods that a class defines together only if it derives from this one, through bases that are not seen."""
 
     def enter(self, machine: Machine, entered: Entered) -> Value:
         """Run one of the methods that it `calls`, without another caller, as the framework does."""
@@ -76,6 +79,13 @@ def libraries() -> frozenset[str]:
 def called_methods() -> frozenset[str]:
     """The names of the methods that frameworks call, and whose results they back-propagate."""
     return frozenset[str]().union(*(each.calls for each in names().values() if isinstance(each, Caller)))
+
+
+@cache
+def known_by_methods(defined: frozenset[str]) -> Class | None:
+    """The class of a framework that one with these methods, and with a base that is not seen, derives from."""
+    callers = (each for each in names().values() if isinstance(each, Class) and isinstance(each, Caller))
+    return next((each for each in callers if each.known_by and each.known_by <= defined), None)
 
 
 @cache

@@ -66,6 +66,7 @@ class LightningClass(ModuleClass, Caller):
     __slots__ = ()
 
     calls = frozenset({"training_step"})
+    known_by = frozenset({"training_step", "configure_optimizers"})
 
     instances = LightningInstance
 

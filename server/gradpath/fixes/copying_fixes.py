@@ -9,8 +9,9 @@ from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.overwriting import Overwriting
 from gradpath.findings.report import Source
 from gradpath.findings.stories import name_of
-from gradpath.findings.syntax import ancestry
+from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
+from gradpath.fixes.origins import given_to
 from gradpath.fixes.out_of_place import written_name
 from gradpath.interpreter.trace import Built, Site, Trace
 from gradpath.repairs import Repair, Way
@@ -66,15 +67,20 @@ def _places(trace: Trace, source: Source, found: Overwriting) -> Iterator[tuple[
         yield site, outer if isinstance(outer, ast.Subscript) and outer.value is read else read
 
 
-def copied(source: Source, site: Site) -> Iterator[Fix]:
-    """A copy where the alias is made."""
+def copied(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
+    """A copy where the alias is made, and wherever else the function gives the same variable the same alias."""
     node, document = site.node, source.document(site)
     if not isinstance(node, ast.expr):
         return
+    text, targets = edits.flat(document, node), getattr(statement_of(trace, node), "targets", ())
+    parts = [part for each in targets for part in ast.walk(each) if isinstance(part, (ast.Name, ast.Attribute))]
+    given = [each for part in parts for each in given_to(trace, ast.unparse(part))]
+    here = [each for each in given if function_of(trace, each) is function_of(trace, node)]
+    places = [each for each in here if ast.dump(each) == ast.dump(node)] or [node]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "state_dict":
-        text = edits.flat(document, node)
-        copied = f"{{name: value.clone() for name, value in {text}.items()}}"
-        yield Fix.by(Repair(Way.USE_COPY, text=copied), Safety.UNSAFE, (edits.replace(document, node, copied),))
-        return
-    text = edits.followed(edits.flat(document, node), node, ".clone()")
-    yield Fix.by(Repair(Way.USE_COPY, text=text), Safety.UNSAFE, edits.append(document, node, ".clone()"))
+        text = f"{{name: value.clone() for name, value in {text}.items()}}"
+        changes = [edits.replace(document, each, text) for each in places]
+    else:
+        text = edits.followed(text, node, ".clone()")
+        changes = [edit for each in places for edit in edits.append(document, each, ".clone()")]
+    yield Fix.by(Repair(Way.USE_COPY, text=text), Safety.UNSAFE, tuple(changes))

@@ -39,14 +39,14 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if report is not None:
             yield report
     for kept in best_states(trace):
-        yield _of_best(source, kept)
+        yield _of_best(trace, source, kept)
     if not trace.of(Stepped):
         here = (each for each in trace.of(Rejoined) if function_of(trace, each.site.node) is trace.entry)
         yield from (_of_rejoined(trace, source, each, None) for each in here)
         return
     times = {id(event): time for time, event in enumerate(trace.events)}
     for found in _mixed(trace, times):
-        yield _of_value(source, found)
+        yield _of_value(trace, source, found)
     for difference, used in _differences(trace):
         yield _of_difference(source, difference, used)
     for mixture in {each.site.node: each for each in mixtures(trace) if not each.others}.values():
@@ -76,10 +76,10 @@ def _of_state(trace: Trace, source: Source, event: Loaded) -> Report | None:
     change = _change_between(trace, event)
     if change is None:
         return None
-    return _of_kept(source, event.taken.site, change, Step(event.site, "loads what is there already"))
+    return _of_kept(trace, source, event.taken.site, change, Step(event.site, "loads what is there already"))
 
 
-def _of_kept(source: Source, at: Site, change: Site, last: Step) -> Report:
+def _of_kept(trace: Trace, source: Source, at: Site, change: Site, last: Step) -> Report:
     """The report of a state that was kept, with what it is used for."""
     taken = source.short(at, limit=32)
     return Report(
@@ -87,14 +87,14 @@ def _of_kept(source: Source, at: Site, change: Site, last: Step) -> Report:
         f"`{taken}` is no copy: it changes with the model",
         (Step(at, "shares the memory of the parameters"), Step(change, "changes both"), last),
         help=f"keep a copy: `copy.deepcopy({taken})`",
-        fixes=source.proposed(copied(source, at)),
+        fixes=source.proposed(copied(trace, source, at)),
     )
 
 
-def _of_best(source: Source, kept: BestState) -> Report:
+def _of_best(trace: Trace, source: Source, kept: BestState) -> Report:
     """The report of what was the best so far, and is the last one when it is used."""
     if not kept.model:
-        return _of_kept(source, kept.site, kept.step.site, Step(kept.reads, "is the state after the last step"))
+        return _of_kept(trace, source, kept.site, kept.step.site, Step(kept.reads, "is the state after the last step"))
     return Report(
         kept.site,
         f"`{source.short(kept.site, limit=40)}` copies nothing: it is the model that is trained on",
@@ -301,7 +301,7 @@ def _born(trace: Trace, times: dict[int, int], alias: Tensor) -> int | None:
     return None
 
 
-def _of_value(source: Source, found: _Used) -> Report:
+def _of_value(trace: Trace, source: Source, found: _Used) -> Report:
     """The report of an alias that was to be a copy."""
     text = source.short(found.made, limit=30)
     at = lifted(found.made, found.made)
@@ -314,7 +314,7 @@ def _of_value(source: Source, found: _Used) -> Report:
             Step(found.site, "mixes the parameter with itself"),
         ),
         help=f"keep a copy: `{text}.clone()`",
-        fixes=source.proposed(copied(source, found.made)),
+        fixes=source.proposed(copied(trace, source, found.made)),
     )
 
 

@@ -40,7 +40,7 @@ class Anchored:
                 Step(self.ran.site, "gives the parameter no gradient from it"),
             ),
             help="keep a copy: `p.detach().clone()` stays as it is when the parameter is updated",
-            fixes=source.proposed(() if self.kept is None else copied(source, self.kept)),
+            fixes=source.proposed(() if self.kept is None else copied(trace, source, self.kept)),
         )
 
 

@@ -114,6 +114,7 @@ class Way(Enum):
     DROP_CUT_HERE = _T.UNDO_CUT, "Drop `{text}`"
     KEEP_GRAPH = _T.UNDO_CUT, "Keep the graph: drop {what} on {lines}"
     USE_TENSOR = _T.UNDO_CUT, "Use the tensor itself instead of {what}"
+    STACK = _T.UNDO_CUT, "Join the tensors with `torch.stack` instead of {what}"
     USE_ITSELF = _T.UNDO_CUT, "Use {what} itself"
     FROM_PARTS = _T.RECOMPUTE, "Compute with the parts: make {what} of them after {lines}{stated}"
     USE_PARTS = _T.RECOMPUTE, "Compute with the parts: use {what} on {on}"

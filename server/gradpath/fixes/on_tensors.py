@@ -69,7 +69,8 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     if written.takes_from(call) and all(map(written.takes_from, reads)):
         lines = tuple(sorted({each.lineno for each in reads}))
         inside = all(holds(call, each) for each in reads)
-        repair = Repair(Way.USE_TENSOR, (source.short(site),)) if inside else Repair(Way.WITHOUT_READING, lines=lines)
+        way = Way.STACK if written.is_list(call.args[0]) else Way.USE_TENSOR
+        repair = Repair(way, (source.short(site),)) if inside else Repair(Way.WITHOUT_READING, lines=lines)
         yield Fix.by(repair, Safety.SAFE, tuple(written.changes))
 
 
@@ -118,6 +119,13 @@ def _reads(trace: Trace) -> Iterator[ReadOut]:
 
 def _needs_graph(tensor: Tensor | None) -> bool:
     return tensor is None or tensor.requires_grad
+
+
+def _items(value: ast.expr) -> Iterator[ast.expr]:
+    """The items of a list, and of the lists in it."""
+    for each in value.elts if isinstance(value, ast.List) else ():
+        yield each
+        yield from _items(each)
 
 
 class Rewriting:
@@ -210,10 +218,11 @@ class Rewriting:
         statement = statement_of(self._trace, call)
         whole = isinstance(statement, (ast.Assign, ast.Return, ast.AnnAssign)) and statement.value is call
         name, end = document.range_of(call.func), place.end
-        if isinstance(call.func, ast.Attribute) and self._is_list(value):
+        if isinstance(call.func, ast.Attribute) and self.is_list(value):
             start = Position(name.end.line, name.end.column - len(call.func.attr))
-            first = Edit(document.path, Range(start, name.end), "stack")
-            end = Position(end.line, end.column - 1)
+            rest = Edit(document.path, Range(inner.end, Position(end.line, end.column - 1)), "")
+            torch = edits.flat(document, call.func.value)
+            return (Edit(document.path, Range(start, name.end), "stack"), *self._joined(torch, value), rest)
         elif isinstance(value, edits.ATOMS) or whole:
             first = Edit(document.path, Range(place.start, inner.start), "")
         else:
@@ -221,7 +230,23 @@ class Rewriting:
             end = Position(end.line, end.column - 1)
         return (first, Edit(document.path, Range(inner.end, end), "")) if inner.end != end else (first,)
 
-    def _is_list(self, value: ast.expr) -> bool:
+    def _joined(self, torch: str, value: ast.expr) -> Iterator[Edit]:
+        """The lists in a list are stacked as well, and its numbers become tensors like the first one that it has."""
+        document, items = self._document, list(_items(value))
+        numbers = [each for each in items if not any(isinstance(part, (ast.Name, ast.List)) for part in ast.walk(each))]
+        like = next((each for each in items if each not in numbers and not isinstance(each, ast.List)), value)
+        reads = (each.func for each in ast.walk(like) if isinstance(each, ast.Call) and is_read_out(each))
+        like = next((each.value for each in reads if isinstance(each, ast.Attribute)), like)
+        for each in items:
+            place = document.range_of(each)
+            if isinstance(each, ast.List):
+                yield Edit(document.path, Range(place.start, place.start), f"{torch}.stack(")
+                yield Edit(document.path, Range(place.end, place.end), ")")
+            elif each in numbers:
+                text = f"{torch}.full_like({edits.flat(document, like)}, {edits.flat(document, each)})"
+                yield edits.replace(document, each, text)
+
+    def is_list(self, value: ast.expr) -> bool:
         """True if an expression is a list, as far as the syntax of what ran tells."""
         text = ast.unparse(value)
         made: Iterable[ast.expr] = (value, *given_to(self._trace, text))

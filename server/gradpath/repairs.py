@@ -125,6 +125,7 @@ class Way(Enum):
     NOT_FROZEN = _T.UNDO_CUT, "Pass `freeze=False` on {lines}"
     NOT_REENTRANT = _T.UNDO_CUT, "Pass `use_reentrant=False` on {lines}"
     NO_THRESHOLD = _T.UNDO_CUT, "Use `{text}` itself, without a threshold"
+    SMOOTH = _T.UNDO_CUT, "Decide smoothly, with a gradient: `{text}`"
     THE_PROBABILITY = _T.UNDO_CUT, "Use the probability itself, without a threshold"
     EXPECTED_INDEX = _T.UNDO_CUT, "Use the expected index instead of the most likely one on {lines}{stated}"
     EXPECTATION = _T.UNDO_CUT, "Use the expectation instead of the most likely choice{stated}"

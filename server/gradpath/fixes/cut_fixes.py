@@ -224,25 +224,32 @@ def _smooth(trace: Trace, source: Source, cause: Cause, compared: ast.Compare) -
     if cause.site is None:
         return
     document, (*around, outer) = source.document(cause.site), ancestry(trace, compared)
+    ways: list[tuple[Repair, str]] = []
     match compared:
-        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[ast.expr()]) if not (
-            around and isinstance(around[-1], _CHOOSING)
-        ):
-            smooth = is_probable(cause)
+        case _ if around and isinstance(around[-1], _CHOOSING):
+            return
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[right]):
             kept = document.slice(document.range_of(left))
-            kept = kept if smooth else edits.followed(kept, left, ".sigmoid()")
+            kept = kept if is_probable(cause) else edits.followed(kept, left, ".sigmoid()")
             shown = " ".join(kept.split())
-            repair = Repair(Way.NO_THRESHOLD, text=shown) if len(shown) <= 40 else Repair(Way.THE_PROBABILITY)
+            way = Repair(Way.NO_THRESHOLD, text=shown) if len(shown) <= 40 else Repair(Way.THE_PROBABILITY)
+            ways.append((way, kept))
+        case ast.Compare(left=right, ops=[ast.Lt() | ast.LtE()], comparators=[left]):
+            pass
         case _:
             return
+    if not isinstance(left, ast.Constant) and not isinstance(right, ast.Constant):
+        high, low = (edits.followed(edits.flat(document, each), each, "") for each in (left, right))
+        ways.append((Repair(Way.SMOOTH, text=f"({high} - {low}).sigmoid()"), f"({high} - {low}).sigmoid()"))
     while len(around) > 1 and isinstance(around[-1], ast.Attribute) and around[-1].attr in CONVERSIONS:
         around.pop()
         outer = around.pop()  # `.float()`, which what is decided needs.
-    edit = edits.replace(document, outer, kept)
-    match around[-1] if around else None:
-        case ast.Assign(targets=[ast.Name(id=name)]) as bound if name == kept:
-            edit = removed(trace, document, bound) or edit
-    yield Fix.by(repair, Safety.UNSAFE, (edit,))
+    for repair, text in ways:
+        edit = edits.replace(document, outer, text)
+        match around[-1] if around else None:
+            case ast.Assign(targets=[ast.Name(id=name)]) as bound if name == text:
+                edit = removed(trace, document, bound) or edit
+        yield Fix.by(repair, Safety.UNSAFE, (edit,))
 
 
 _CHOOSING = (ast.Subscript, ast.BoolOp, ast.Call)

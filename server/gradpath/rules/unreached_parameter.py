@@ -88,7 +88,7 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
         headline + presumed,
         tuple(steps),
         help=_way_out(what, places),
-        fixes=source.proposed(_fixes(trace, source, places)),
+        fixes=source.proposed(_fixes(trace, source, slips or places)),  # What is meant stays beside what is not.
         about=() if by_checkpoint else tuple(dict.fromkeys(map(key_of, found.parameters))),
     )
 

@@ -8,7 +8,7 @@ from gradpath.analysis.check import THOROUGH, Analysis, check, never
 from gradpath.analysis.incremental import Ending
 from gradpath.analysis.masked_faults import beyond_the_first, found_beyond, left_after, merged
 from gradpath.analysis.path_regression import loses, matched
-from gradpath.analysis.trial_states import AUTOGRAD, Key, State, Texts, key_of, new_reports, text_in
+from gradpath.analysis.trial_states import AUTOGRAD, Key, State, Texts, new_reports
 from gradpath.analysis.trials import Trials
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety, best_of
@@ -19,7 +19,7 @@ from gradpath.names.project import Project
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.rules import RULES
 from gradpath.source.document import Document
-from gradpath.source.edits import added, difference, kept_lines, lines_after
+from gradpath.source.edits import added, difference, kept_lines
 from gradpath.support.fast_dataclasses import replace
 
 ROUNDS = 4
@@ -152,21 +152,16 @@ class _Workshop:
                 holds = self._runs(state, made, diagnostic) and not self._loses(state, made, diagnostic)
                 return self._judged(made, state) if holds else None
             next_fix = _best(left[0], fix)
-            back = {new: old for old, new in kept_lines(self._document, made.edits).items()}
-            if (
-                next_fix is not None
-                and _same_subject(next_fix, fix)
-                and self._same_story(left[0], diagnostic, made, texts)
-            ):
-                alone = self._in_the_text_before(next_fix, made, texts, back)
-                if alone is None:
-                    return None  # It was without effect.
-                made, texts = alone, self._trials.edited({}, alone.edits)
-                continue
+            same = next_fix is not None and _same_subject(next_fix, fix)
+            if same and self._same_story(left[0], diagnostic, made, texts):
+                return None  # It was without effect.
             if next_fix is None:
-                loses = self._loses(state, made, diagnostic)
-                return None if loses else self._unfinished(made, state, left, diagnostic)
+                older = all(
+                    self._was_masked(each, fix) or self._is_beyond(each, diagnostic, fix, state.texts) for each in left
+                )
+                return self._judged(made, state) if older and not self._loses(state, made, diagnostic) else None
             texts = self._trials.edited(texts, next_fix.edits)
+            back = {new: old for old, new in kept_lines(self._document, made.edits).items()}
             made = made if texts is None else self._joined(made, next_fix, texts, back)
         return None
 
@@ -191,34 +186,6 @@ class _Workshop:
             fix = replace(fix, safety=Safety.UNSAFE)
         return _at_cost(fix, set[Cost]().union(*map(costs, changes)))
 
-    def _unfinished(self, fix: Fix, state: State, left: Sequence[Diagnostic], diagnostic: Diagnostic) -> Fix | None:
-        """A fix after which something is left that no fix mends: offered where the program gets further with it."""
-        if all(self._was_masked(each, fix) or self._is_beyond(each, diagnostic, fix, state.texts) for each in left):
-            return self._judged(fix, state)
-        if any(each.rule == diagnostic.rule or _rule(each).idle for each in left):
-            return None
-        here = self._trials.key_of(diagnostic)[2]
-        if any(key_of(each, lambda path: text_in(state.texts, path, self._trials.text_of))[2] == here for each in left):
-            return None  # The same place fails for another reason.
-        path, fault = _raising_after(diagnostic, fix.edits)
-        first = min(edit.range.start.line for edit in fix.edits)
-        if any(_line(each) == (path, fault) for each in left):
-            return None
-        places = [_raising_after(each, ()) for each in left]
-        if any(place == path and first <= line <= fault for place, line in places):
-            return None  # What fails now, fails before that, or there.
-        lines = lines_after(fix.edits, diagnostic.path)
-        errors = [each for each in left if each.level is Level.ERROR]
-        if any(label.path == diagnostic.path and label.range.start.line in lines for e in errors for label in e.labels):
-            return None  # What the fix has written is a part of the new fault.
-        if any(each.pytorch == diagnostic.pytorch for each in errors):
-            return None
-        if diagnostic.family == "detach" and any(each.family == "in-place" for each in errors):
-            return None  # What was written without a graph is now written with one.
-        if not any(each.level is Level.ERROR for each in left):
-            return fix
-        return replace(fix, eligible=False) if state.progress > self._before.progress else None
-
     def _was_masked(self, report: Diagnostic, fix: Fix) -> bool:
         """True if an error stands where no path came to before the fix, since another error ended it."""
         back = {new: old for old, new in kept_lines(self._document, fix.edits).items()}
@@ -238,17 +205,6 @@ class _Workshop:
         """True if a report on the `texts` that a fix `made` tells of the same places as one before it, step by step."""
         told = [(each.path, self._trials.place_before(each, made.edits, texts)) for each in new.labels]
         return new.rule == old.rule and told == [(label.path, label.range) for label in old.labels]
-
-    def _in_the_text_before(self, fix: Fix, made: Fix, texts: Texts, back: Mapping[int, int]) -> Fix | None:
-        """A fix for the `texts` that another one `made`, as it is without that; `back` says where lines were before."""
-        moved: list[Edit] = []
-        for edit in fix.edits:
-            place = self._trials.place_before(edit, made.edits, texts)
-            if place is None:
-                return None
-            moved.append(replace(edit, range=place))
-        repairs = _in_lines(fix.repairs, back)
-        return replace(fix, title=title_of(repairs), edits=tuple(moved), repairs=repairs)
 
     def _touched(self, edits: Sequence[Edit]) -> set[Key]:
         """The reports under whose squiggle the edits change the text."""

@@ -93,15 +93,3 @@ def added(edits: Sequence[Edit], place: Range, path: str) -> int:
     """The number of lines by which edits move a place of a file down."""
     above = (each for each in edits if each.path == path and each.range.end <= place.start)
     return sum(each.new_text.count("\n") - (each.range.end.line - each.range.start.line) for each in above)
-
-
-def lines_after(edits: Sequence[Edit], path: str) -> set[int]:
-    """The lines of a file, as they are numbered after the edits, that the edits have written."""
-    lines: set[int] = set()
-    shift = 0
-    for edit in sorted((each for each in edits if each.path == path), key=lambda each: each.range.start):
-        first, added = edit.range.start.line + shift, edit.new_text.count("\n")
-        if edit.new_text:
-            lines.update(range(first, first + added + 1))
-        shift += added - (edit.range.end.line - edit.range.start.line)
-    return lines

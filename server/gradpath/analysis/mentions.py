@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Sequence
 
 from gradpath.analysis.inplace_writes import is_without_grad
-from gradpath.overlays.presumed.roles import role_of_name
+from gradpath.overlays.presumed.roles import role_of_name, steps_along
 from gradpath.source.nodes import Noted, last_name, nodes
 from gradpath.support.fast_dataclasses import dataclass
-from gradpath.support.lazy_regex import regex
 
 TELLING = frozenset({"backward", "grad", "zero_grad", "manual_backward", "retain_grad"})
 """Attributes whose presence makes a function worth entering; so does a call of `step` where gradients are on.
@@ -103,14 +101,9 @@ def is_telling(node: ast.stmt) -> bool:
 
 
 def _may_train(stepping: ast.expr) -> bool:
-    """True if an object with a `step` may be an optimizer; environments and profilers have one, too, as may `self`."""
-    match stepping:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name != "self" and _STEPPING.search(name) is None
-    return True
-
-
-_STEPPING = regex(r"env|prof", re.IGNORECASE)
+    """True if an object with a `step` may be an optimizer; companions of one have one, too, as may `self`."""
+    name = last_name(stepping)
+    return name != "self" and not steps_along(name)
 
 
 def _hands_on_training(call: ast.Call) -> bool:

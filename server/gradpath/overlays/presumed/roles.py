@@ -166,3 +166,11 @@ def is_schedule(place: str) -> bool:
 
 
 _SCHEDULE = regex(r"sched|warm_?up", re.IGNORECASE)
+
+
+def steps_along(place: str) -> bool:
+    """True if the name of what is stepped is that of a companion of an optimizer: a schedule, a profiler, a world."""
+    return _COMPANION.search(place) is not None
+
+
+_COMPANION = regex(r"sched|env|prof|lr|warm|ema|bar|timer", re.IGNORECASE)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
@@ -30,14 +29,20 @@ from gradpath.overlays.presumed.back_propagated import (
 from gradpath.overlays.presumed.clearing import trains
 from gradpath.overlays.presumed.conventions import is_conventional
 from gradpath.overlays.presumed.places import place_of
-from gradpath.overlays.presumed.roles import CRITERION, part_of_model, part_of_optimizer, role_of, role_of_name
+from gradpath.overlays.presumed.roles import (
+    CRITERION,
+    part_of_model,
+    part_of_optimizer,
+    role_of,
+    role_of_name,
+    steps_along,
+)
 from gradpath.overlays.torch.gradmode import Guarded
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.grammar import UNPARSED
 from gradpath.source.imports import meaning
 from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
-from gradpath.support.lazy_regex import regex
 from gradpath.support.words import words
 
 _MODULES = words(
@@ -418,11 +423,8 @@ def _stepper(node: ast.AST) -> str:
     match node:
         case ast.Call(func=ast.Attribute(value=owner, attr="step"), args=[], keywords=[]):
             place = place_of(owner)
-            return "" if place == "self" or _STEPS_ALONG.search(place) else place
+            return "" if place == "self" or steps_along(place) else place
     return ""
-
-
-_STEPS_ALONG = regex(r"sched|env|prof|lr|warm|ema|bar|timer", re.IGNORECASE)
 
 
 @noted

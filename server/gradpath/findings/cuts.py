@@ -129,8 +129,6 @@ def _of_cut(tensor: Tensor, cut: Cut) -> Cause:
         return Cause(cut.how if cut.how == "torch.tensor" else name, cut.site, tensor, detail)
     if cut.how == "torch.nn.Parameter":
         return Cause("parameter", cut.site, tensor, detail)
-    if cut.how == "not differentiable" and short_operation(detail) == "detach":
-        return Cause("detach", cut.site, tensor, detail)
     how = "not differentiable" if cut.how.startswith("torch.") else cut.how
     return Cause(how, cut.site, tensor, detail, cut.output)
 

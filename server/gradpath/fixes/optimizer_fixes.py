@@ -1,4 +1,4 @@
-"""An optimizer that has not what is to be trained: made later, of other parameters or of more, or no longer cut off."""
+"""An optimizer that has not what is to be trained: made later, of other parameters or of more."""
 
 from __future__ import annotations
 
@@ -9,31 +9,28 @@ from functools import partial
 
 from gradpath.autograd.tensor import UNSEEN
 from gradpath.diagnostic import Edit, Fix, Range, Safety
-from gradpath.findings.cuts import cause_of_tensor
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import arguments_of, call_of, class_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.cut_fixes import undo
 from gradpath.fixes.moving import placed
 from gradpath.fixes.requirement import optimizers
 from gradpath.interpreter.ownership import Given, Named, Overlooked
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, CutOff, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, inside, names_in, stored_names
 from gradpath.source.nodes import last_name
 
 
-def reached(trace: Trace, source: Source, step: Stepped, near: Site | None) -> Iterator[Fix]:
-    """Fixes after which the parameters of the optimizer that steps get gradients; `near` is the backward."""
+def reached(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:
+    """Fixes after which the parameters of the optimizer that steps get gradients."""
     made = optimizers(trace)
     if len(made) == 1:
         ((statement, site),) = made.items()
         yield from _made_later(trace, source, step, statement)
         yield from of_others(trace, source, site)
-    yield from _joined(trace, source, step, near)
 
 
 def requiring(source: Source, step: Stepped) -> Iterator[Fix]:
@@ -59,20 +56,6 @@ def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -
         way = Way.OPTIMIZER_WHERE_MADE if isinstance(target, ast.Name) else Way.OPTIMIZER_WHERE_REPLACED
         repair = Repair(way, (edits.flat(document, target),), (last.lineno,))
         yield from Fix.of(repair, Safety.UNSAFE, moved, rewrite=True)
-
-
-def _joined(trace: Trace, source: Source, step: Stepped, near: Site | None) -> Iterator[Fix]:
-    """What the backward uses of these parameters is no longer cut off: `.detach()` or `.data` goes."""
-    own = {id(each) for each in step.parameters}
-    executed = {node for event in trace.of(BackwardRan) for node in event.executed}
-    used = [each for event in trace.of(Built) if event.node in executed for each in event.operands]
-    after_it = {id(one) for each in used for one in each.lineage()}
-    for event in trace.of(CutOff) if near is not None else ():
-        cause = cause_of_tensor(event.tensor)
-        below = any(id(each) in own for each in event.tensor.ancestors())
-        if near is not None and cause.how in ("detach", "detach_", "data") and below and id(event.tensor) in after_it:
-            for fix in undo(trace, source, cause, near):
-                yield Fix.by(fix.repairs, Safety.UNSAFE, fix.edits)
 
 
 def given_too(

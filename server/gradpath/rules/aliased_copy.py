@@ -236,9 +236,8 @@ def _led(trace: Trace) -> Iterator[tuple[Mixture, Stepped]]:
     A loss of the trained one was computed with the other, which is no mere anchor of the weights.
     """
     known, changed = learners(trace), _changed(trace)
-    seen: set[ast.AST] = set()
     for mixture in mixtures(trace):
-        if len(mixture.others) != 1 or mixture.site.node in seen:
+        if len(mixture.others) != 1:
             continue
         own, other = whole_of(mixture.own), whole_of(mixture.others[0])
         learner, followed = known.get(id(own)), known.get(id(other))
@@ -250,7 +249,6 @@ def _led(trace: Trace) -> Iterator[tuple[Mixture, Stepped]]:
         if any(number not in around for number, _ in learner.used[0].site.loops):
             continue  # What has been trained is averaged in the end.
         if any(each is other for ran in learner.given for root in ran.call.roots for each in root.ancestors()):
-            seen.add(mixture.site.node)
             yield mixture, learner.used[0]
 
 

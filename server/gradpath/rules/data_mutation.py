@@ -36,17 +36,15 @@ _PROJECTIONS = frozenset({"renorm", "renorm_", "normalize", "clamp", "clamp_", "
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Changes through `.data` between the saving of a value and the backward that reads it."""
-    seen: set[ast.AST] = set()
     if not trace.of(BackwardRan) or not trace.among(Mutated, Replaced):
         return
     for index, event in enumerate(trace.events):
-        if isinstance(event, (Mutated, Replaced)) and event.site.node not in seen:
+        if isinstance(event, (Mutated, Replaced)):
             hidden = _hidden(event)
             found = None if hidden is None else _read_later(trace, index, event, hidden)
             if found is not None and hidden is not None and _changes_nothing(trace, index, event, hidden):
                 continue
             if found is not None and hidden is not None:
-                seen.add(event.site.node)
                 yield _report(trace, source, event, hidden, *found)
 
 

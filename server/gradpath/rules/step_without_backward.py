@@ -17,7 +17,6 @@ from gradpath.findings.syntax import function_of
 from gradpath.findings.unreached import unreached
 from gradpath.fixes import optimizer_fixes
 from gradpath.fixes.cut_fixes import added
-from gradpath.fixes.moving import moving
 from gradpath.interpreter.ownership import Drained
 from gradpath.interpreter.trace import (
     BackwardRan,
@@ -251,11 +250,9 @@ def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> I
     yield from _called(trace, source, step)
     if _takes_none(trace, step):
         yield from optimizer_fixes.requiring(source, step)
-    yield from optimizer_fixes.reached(trace, source, step, other)
-    if other is None or not same_activation(step.site, other):
-        return
-    yield from _added(trace, source, step, other)
-    yield from moving(trace, source, step.site, other, Way.MOVE_AFTER_BACKWARD)
+    yield from optimizer_fixes.reached(trace, source, step)
+    if other is not None and same_activation(step.site, other):
+        yield from _added(trace, source, step, other)
 
 
 def _called(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:

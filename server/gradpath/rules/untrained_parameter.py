@@ -57,12 +57,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
         return
     yield from overwritten(trace)
-    reported: set[ast.AST] = set()
     for each in untrained(trace, source):
-        place = each.lacking.site.node
-        if place not in reported:
-            reported.add(place)
-            yield _report(source, each)
+        yield _report(source, each)
 
 
 def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:

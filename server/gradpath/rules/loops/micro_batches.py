@@ -18,7 +18,7 @@ from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Lent, Site, 
 from gradpath.repairs import Way
 from gradpath.rules.loops.lost_gradients import after_step
 from gradpath.source.index import holds, inside, variables
-from gradpath.source.nodes import noted
+from gradpath.source.nodes import last_name, noted
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -143,7 +143,7 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     shares = {_last_name(each) for each in _divisors(trace, backward)}
     shared = [*tests_of(trace, cleared.site), *tests_of(trace, backward.site)]
     tests = [test for test in _conditions(trace, loop, step) if all(test is not each for each in shared)]
-    if any(_last_name(part) in shares for test in tests for part in _numbers(test)):
+    if any(_last_name(part) in shares for test in tests for part in variables(test)):
         return True
     if looks_at_gradients(trace):
         return False
@@ -196,19 +196,8 @@ def _clearing_loop(trace: Trace, site: Site) -> ast.AST | None:
 
 
 def _last_name(number: ast.AST) -> object:
-    """What tells numbers apart: a value, or a name without the object that has it."""
-    match number:
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            return name
-        case ast.Constant(value=value):
-            return value
-    return number
-
-
-def _numbers(test: ast.expr) -> Iterator[ast.AST]:
-    """Candidates for the number that a condition counts by: names anywhere, and what follows `%`."""
-    yield from variables(test)
-    yield from (each.right for each in inside(test, ast.BinOp) if isinstance(each.op, ast.Mod))
+    """What tells numbers apart: a name, without the object that has it."""
+    return last_name(number) or number
 
 
 def _divisors(trace: Trace, backward: BackwardRan) -> Iterator[ast.expr]:

@@ -11,10 +11,18 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.interpreter.values import UNDEFINED, Class, Function
 from gradpath.overlays.presumed import uses
+from gradpath.overlays.presumed.parameter_uses import (
+    Shape,
+    Usage,
+    arguments_of,
+    handed_on,
+    usage_in,
+    usage_of,
+    usage_of_items,
+)
 from gradpath.overlays.presumed.presumed_methods import METHODS
 from gradpath.overlays.presumed.profiles import Profile, profiles_of
 from gradpath.overlays.presumed.roles import role_of_name
-from gradpath.overlays.presumed.usages import Shape, Usage, arguments_of, handed_on, usage_in, usage_of, usage_of_items
 from gradpath.overlays.torch.nn import MODULE
 from gradpath.source.nodes import is_static, nodes, noted
 

@@ -26,7 +26,6 @@ from gradpath.interpreter.values import (
     Class,
     Function,
     Instance,
-    NativeFunction,
     Unknown,
     Value,
 )
@@ -55,7 +54,7 @@ from gradpath.overlays.project_modules import ProjectModules
 from gradpath.overlays.torch import custom_functions, gradmode, state_dicts, tensor_methods, used_up
 from gradpath.overlays.torch.layers import ContainerInstance, layer_class
 from gradpath.overlays.torch.nn import ModuleInstance, note_overlooked, tensors_of
-from gradpath.overlays.torch.operations import call_operation, operation, tensors_in
+from gradpath.overlays.torch.operations import operation, tensors_in
 from gradpath.overlays.torch.optim import OptimizerInstance
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue
 
@@ -91,9 +90,6 @@ class Overlays:
             op = find_op(name)
             if op is not None:
                 return operation(op, name)
-            in_place = self._in_place(name)
-            if in_place is not None:
-                return in_place
         if name in registry.prefixes():
             return Namespace(name)
         top = name.partition(".")[0]
@@ -101,23 +97,6 @@ class Overlays:
             return self.module(machine, top)  # The files of a library import it: `torch.torch` is `torch`.
         words = name if registry.is_overlaid(name) else f"library {name.partition('.')[0]}"
         return machine.unknown_from(Library(name, words), ("name", name), data=plain_data.is_library(name))
-
-    def _in_place(self, name: str) -> Value:
-        """`F.relu_` and its kin, which are `F.relu(..., inplace=True)`."""
-        if not name.endswith("_"):
-            return None
-        method = find_op(f"torch.Tensor.{name.rpartition('.')[2]}")
-        op = find_op(name[:-1])
-        if method is not None and (op is None or not name.startswith("torch.nn.functional.")):
-            return operation(method, name)
-        if op is None or all(parameter.name != "inplace" for parameter in op.parameters):
-            return None
-
-        def call(machine: Machine, arguments: Arguments) -> Value:
-            keywords = {**arguments.keywords, "inplace": True}
-            return call_operation(machine, op, Arguments(arguments.positional, keywords))
-
-        return NativeFunction(name, call)
 
     def parameter(self, machine: Machine, function: Function, argument: ast.arg, default: Value) -> Value:
         tree = self._project.tree if self._project is not None and function.path == machine.file else None

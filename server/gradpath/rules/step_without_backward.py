@@ -17,7 +17,7 @@ from gradpath.findings.syntax import function_of
 from gradpath.findings.unreached import unreached
 from gradpath.fixes import optimizer_fixes
 from gradpath.fixes.cut_fixes import added
-from gradpath.interpreter.ownership import Drained
+from gradpath.interpreter.ownership import Attached, Drained
 from gradpath.interpreter.trace import (
     BackwardRan,
     Bound,
@@ -153,10 +153,13 @@ def _takes_none(trace: Trace, step: Stepped) -> bool:
 
 
 def _holds_frozen_models(trace: Trace, steps: Sequence[Stepped]) -> bool:
-    """True if what is stepped is all of models that are not seen, and the program has frozen all of them."""
+    """True if what is stepped is all of models that are not seen, and the program has frozen all of them.
+
+    What such a model got later, and its optimizer lacks, `untrained-parameter` tells.
+    """
     if not all(step.models and step.site.loops and not step.updated and _takes_none(trace, step) for step in steps):
         return False
-    return all(is_harmless(event) for event in trace.of(Lent))
+    return not trace.of(Attached) and all(is_harmless(event) for event in trace.of(Lent))
 
 
 def _flags_at(trace: Trace, step: Stepped) -> dict[int, Flagged]:

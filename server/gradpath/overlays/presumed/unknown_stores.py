@@ -50,6 +50,17 @@ def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -
     machine.remember(("attr", unknown.number, name), value)
 
 
+def put_in(machine: Machine, owner: Unknown, method: str, values: Sequence[Value]) -> None:
+    """`model.blocks.append(Block())`, `model.add_module(name, Block())`: a new part, with parameters of its own."""
+    for value in values if method in _PUTTING and model_parts.is_of_model(owner) else ():
+        if isinstance(value, Instance):
+            frozen.part_set(machine, owner, value)
+            weights.note_put_in(machine, owner, value, None)
+
+
+_PUTTING = frozenset({"add_module", "append", "insert", "register_module"})
+
+
 def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorValue) -> Value:
     """The value of an attribute to which a tensor with a graph was assigned: that tensor, unless a property changes it.
 

@@ -458,6 +458,7 @@ def _change_owner(machine: Machine, unknown: Unknown, owner: Unknown, arguments:
     """The effect of a method on its plain data: it may store its arguments there."""
     if unknown.name not in state_dicts.READING:
         state_dicts.note_changed(machine, owner)
+    unknown_stores.put_in(machine, owner, unknown.name, arguments.all())
     if unknown.name in _STORING:
         unknown_stores.fill_any(machine, owner, list(arguments.all()))
     if owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):

@@ -48,17 +48,17 @@ import torch
 
 
 class Pipeline:
-    def __init__(self, net, scheduler):
-        self.net, self.scheduler = net, scheduler
+    def __init__(self, net, sampler):
+        self.net, self.sampler = net, sampler
 
     def accepted(self):
-        return inspect.signature(self.scheduler.step).parameters
+        return inspect.signature(self.sampler.step).parameters
 
     {decorator}
     def __call__(self, latents):
-        for t in self.scheduler.timesteps:
+        for t in self.sampler.timesteps:
             noise = self.net(latents, t)
-            latents = self.scheduler.step(noise, t, latents)
+            latents = self.sampler.step(noise, t, latents)
         return latents
 """
 

@@ -211,16 +211,13 @@ def _report(trace: Trace, source: Source, clip: Clipped, *, early: bool) -> Repo
     near = [event for event in trace.events if isinstance(event, (BackwardRan, Stepped))]
     backward = next((event for event in near if isinstance(event, BackwardRan)), None)
     step = next((event for event in near if isinstance(event, Stepped)), None)
-    steps: list[Step] = []
+    steps = [Step(backward.site, "brings the gradients")] if backward is not None else []
+    steps += [Step(step.site, "steps by gradients that are not clipped")] if step is not None else []
     if early:
         headline = f"`{text}` clips nothing: the gradients come after it"
-        steps.append(Step(clip.site, "no gradient is there yet"))
-        steps += [Step(backward.site, "brings the gradients")] if backward is not None else []
-        steps += [Step(step.site, "steps by gradients that are not clipped")] if step is not None else []
+        steps.insert(0, Step(clip.site, "no gradient is there yet"))
     else:
         headline = f"`{text}` comes too late: the step has used the gradients unclipped"
-        steps += [Step(backward.site, "brings the gradients")] if backward is not None else []
-        steps += [Step(step.site, "steps by gradients that are not clipped")] if step is not None else []
         steps.append(Step(clip.site, "clips what is cleared next"))
     return Report(
         clip.site,

@@ -160,10 +160,6 @@ def _report(
         at = replace(event.site, node=statement_of(trace, event.site.node))
     kept = "its result" if saved.role.startswith("out") else "this value"
     write = source.short(at, limit=34) if at is not event.site else write_text(trace, source, at, 34)
-    steps: list[Step] = []
-    steps.append(Step(lifted(node.site, event.site), f"saves {kept} for the backward"))
-    steps.append(Step(at, "changes it unseen"))
-    steps.append(Step(ran.site, with_time(following(trace, ran.site, event.site), "computes with the changed value")))
     fixes = source.proposed(
         moving(trace, source, event.site, ran.site, Way.MOVE_AFTER_BACKWARD)
         if hidden.is_parameter
@@ -176,7 +172,11 @@ def _report(
     return Report(
         at,
         f"`{write}` changes, unseen, what the gradient of {operation(source, node, 30)} is computed from{condition}",
-        tuple(steps),
+        (
+            Step(lifted(node.site, event.site), f"saves {kept} for the backward"),
+            Step(at, "changes it unseen"),
+            Step(ran.site, with_time(following(trace, ran.site, event.site), "computes with the changed value")),
+        ),
         help=help_line,
         fixes=fixes,
     )

@@ -40,17 +40,15 @@ class Compared:
     def report(self, trace: Trace, source: Source) -> Report:
         at = lifted(self.target.made_at, self.site)
         name = name_of(trace, source, self.target, self.site) or source.short(at, limit=30)
-        steps = []
-        steps.append(Step(lifted(self.later.site, at), "what the network itself gives, with its graph"))
-        steps += [
-            Step(at, "the target depends on it"),
-            Step(self.site, "the same network is compared with it"),
-            Step(self.ran.site, "moves the target as well as the prediction"),
-        ]
         return Report(
             at,
             f"the target `{name}` is computed with a graph of the network that is trained towards it",
-            tuple(steps),
+            (
+                Step(lifted(self.later.site, at), "what the network itself gives, with its graph"),
+                Step(at, "the target depends on it"),
+                Step(self.site, "the same network is compared with it"),
+                Step(self.ran.site, "moves the target as well as the prediction"),
+            ),
             help="detach the target, or compute it under `torch.no_grad()`",
             fixes=source.proposed(detached(source, self.site, self.index, Way.DETACH_TARGET)),
         )

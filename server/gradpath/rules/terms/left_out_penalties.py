@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Tensor
@@ -42,8 +41,12 @@ class LeftOutPenalty:
 
 
 def left_out_penalties(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[LeftOutPenalty]:
-    """The results that depend on a gradient with a graph, and end beside a backward that runs in the same iteration."""
-    made = [event for event in trace.of(Built) if event.site.loops == ran.site.loops and _is_beside(trace, event, ran)]
+    """The results that depend on a gradient with a graph, and end beside a backward that comes in the same iteration.
+
+    What is computed after it is there to be watched.
+    """
+    before = (event for event in trace.events[: trace.events.index(ran)] if isinstance(event, Built))
+    made = [event for event in before if event.site.loops == ran.site.loops]
     gradients = {each for event in made for each in event.operands if _is_differentiable_gradient(each)}
     used = executed_nodes(trace) if gradients else set()
     spare = {each for each in gradients if each.node not in used}
@@ -57,14 +60,6 @@ def left_out_penalties(trace: Trace, source: Source, ran: BackwardRan) -> Iterat
         gradient = next((each for each in penalty.ancestors() if each in spare), None)
         if gradient is not None:
             yield LeftOutPenalty(*named_at(trace, source, penalty, ran), penalty, gradient, ran)
-
-
-def _is_beside(trace: Trace, event: Built, ran: BackwardRan) -> bool:
-    """True unless a script calls what contains the backward, and calls another function outside loops: to predict."""
-    if ran.site.loops or not isinstance(trace.entry, ast.Module):
-        return True
-    calls = {id(frame.caller) for frame in ran.site.frames() if frame.caller is not None}
-    return not calls or any(id(frame.caller) in calls for frame in event.site.frames())
 
 
 def _is_differentiable_gradient(tensor: Tensor) -> bool:

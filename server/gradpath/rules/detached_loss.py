@@ -17,9 +17,9 @@ from gradpath.findings.stories import failures, name_of
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import cut_fixes, edits, on_tensors, parts, requirement
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import Built, Failed, Flagged, Trace
+from gradpath.interpreter.trace import Bound, Built, Failed, Flagged, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import holds
+from gradpath.source.index import holds, stored_names
 from gradpath.support.fast_dataclasses import replace
 
 _UNUSED = (
@@ -34,8 +34,11 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         root = error.tensor
         if root is None or rebound_upstream(trace, source, root) is not None:
             continue
+        plain = cuts.cause_of(trace, root).how == "plain"
+        if plain and _is_added_to_elsewhere(trace, root):
+            continue
         report = _report(trace, source, failure, root)
-        if cuts.cause_of(trace, root).how == "plain" and not isinstance(trace.entry, ast.Module):
+        if plain and not isinstance(trace.entry, ast.Module):
             if not _is_of_what_was_made_here(trace, root):
                 continue  # What a function is given, or finds on self, is presumed: another caller may give a graph.
             report = replace(report, every_path=True)  # Its caller may see to it that a term with a graph is added.
@@ -52,6 +55,17 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         roots = () if error.call is None else error.call.roots
         if error.tensor is not None and not error.tensor.is_open and len(roots) == 1:
             yield _of_unused(trace, source, failure, error.tensor, roots[0])
+
+
+def _is_added_to_elsewhere(trace: Trace, root: Tensor) -> bool:
+    """True if a loop that sets what a loss is computed from ran no time: what it goes through was filled on other ways.
+
+    So is a list of the outputs of layers, where a file says which layers there are.
+    """
+    below = set(map(id, root.lineage()))
+    names = {each.name for each in trace.of(Bound) if id(each.tensor) in below}
+    loops = (each for each in trace.visits if isinstance(each, ast.For) and each.body[0] not in trace.visits)
+    return any(not names.isdisjoint(stored_names(statement)) for loop in loops for statement in loop.body)
 
 
 def _is_of_what_was_made_here(trace: Trace, root: Tensor) -> bool:

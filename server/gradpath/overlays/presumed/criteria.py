@@ -17,6 +17,7 @@ from gradpath.overlays.frameworks import engines
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.roles import TARGET, role_of, role_of_name
 from gradpath.overlays.torch.operations import tensors_in
+from gradpath.source.index import methods_called
 from gradpath.source.nodes import Definition, noted
 from gradpath.support.lazy_regex import regex
 
@@ -33,13 +34,28 @@ def is_criterion(function: Definition, owner: str | None) -> bool:
 
 @noted
 def predictions(function: Definition) -> frozenset[str]:
-    """The parameters of a criterion that may be predictions: without a default, not called a target, and no model."""
+    """The parameters of a criterion that may be predictions: without a default, not called a target, and no model.
+
+    None of what becomes an array as it is: NumPy refuses what has a graph.
+    """
     spec = function.args
     required = [*spec.posonlyargs, *spec.args][: len(spec.posonlyargs) + len(spec.args) - len(spec.defaults)]
     given = [each.arg for each in required if each.arg not in ("self", "cls")]
     if any(role_of_name(name) in ("model", "loader") for name in given):
         return frozenset()
-    return frozenset(name for name in given if not TARGET.match(name))
+    return frozenset(name for name in given if not TARGET.match(name)) - _arrays(function)
+
+
+def _arrays(function: Definition) -> frozenset[str]:
+    """The names of what a function hands to NumPy with its graph: `x.cpu().numpy()`."""
+    found = set()
+    for owner, method, _ in methods_called(function):
+        value = owner
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr != "detach":
+            value = value.func.value
+        if method == "numpy" and isinstance(value, ast.Name):
+            found.add(value.id)
+    return frozenset(found)
 
 
 def presume(machine: Machine, argument: ast.arg, made: Value, default: Value) -> None:

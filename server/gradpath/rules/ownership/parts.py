@@ -138,7 +138,10 @@ def _is_plain_tensor(bound: Bound, source: Source, given: Given) -> Words:
 
 def _is_moved(bound: Bound, leaf: Tensor) -> bool:
     """True if a variable was bound to what a leaf became on another device, or in another type."""
-    return bound.tensor is not None and len(bound.tensor.maker) == 1 and bound.tensor.maker[0] is leaf
+    moved = bound.tensor
+    if moved is None or (moved.aliasing_unsure and leaf.device is None):
+        return False  # It may have been made where it is moved to.
+    return len(moved.maker) == 1 and moved.maker[0] is leaf
 
 
 def _constructed(trace: Trace, tensor: Tensor) -> set[int]:

@@ -15,7 +15,7 @@ from gradpath.findings.report import Source
 from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.origins import given_to
-from gradpath.interpreter.trace import Applied, Bound, Held, Mutated, Site, Stored, Trace
+from gradpath.interpreter.trace import Applied, Bound, Failed, Held, Mutated, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.imports import worked_on
@@ -232,11 +232,16 @@ def module_of(trace: Trace, site: Site) -> Applied | None:
     """The built-in module whose in-place work the write at `site` was."""
     before: Applied | None = None
     for event in trace.events:
-        if isinstance(event, Applied):
-            before = event
-        elif isinstance(event, Mutated) and event.write.site is site:
-            return before if before is not None and before.site.node is site.node else None
-    return None
+        match event:
+            case Applied():
+                before = event
+            case Mutated(write=done) if done.site is site:
+                break
+            case Failed(site=failed) if failed is site:
+                break
+    else:
+        return None
+    return before if before is not None and before.site.node is site.node else None
 
 
 def _without_flag(source: Source, applied: Applied, safety: Safety) -> Iterator[Fix]:

@@ -14,12 +14,12 @@ from gradpath.findings.graphs import nodes_of
 from gradpath.findings.overwriting import Overwriting, overwritings, step_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import following, lifted, occasion, same_activation, with_time
-from gradpath.findings.syntax import call_of, statement_of
+from gradpath.findings.syntax import block_of, call_of, statement_of
 from gradpath.findings.trained import trained_after
 from gradpath.fixes import edits
 from gradpath.fixes.copying_fixes import saved_copies
 from gradpath.fixes.detachment import detachments
-from gradpath.fixes.moving import moving
+from gradpath.fixes.moving import moving, removed
 from gradpath.fixes.recomputation import Need, one_by_one, recomputations
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.repairs import Repair, Transformation, Way
@@ -175,7 +175,16 @@ def _is_old(trace: Trace, found: Overwriting) -> Callable[[Node], bool]:
 
 
 def _moved(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
-    """The update after the last backward, which may give its gradients to the parameters of its own optimizer alone."""
+    """The update after the last backward, which may give its gradients to the parameters of its own optimizer alone.
+
+    Where the program updates there as well, this one goes.
+    """
+    statement, last = (statement_of(trace, each.node) for each in (found.site, found.failure.site))
+    later = (each for each in block_of(trace, last) if each.lineno > last.lineno)
+    if any(ast.dump(each) == ast.dump(statement) for each in later):
+        repair = Repair(Way.DELETE_LINE, lines=(statement.lineno,), text=source.short(found.site))
+        yield from Fix.of(repair, Safety.SAFE, removed(trace, source.document(found.site), statement))
+        return
     fix = next(moving(trace, source, found.site, found.failure.site, Way.MOVE_AFTER_LAST_BACKWARD, Safety.SAFE), None)
     if fix is None:
         return

@@ -77,7 +77,7 @@ class Way(Enum):
         "Keep the graph: `retain_graph=True` on {lines}, which costs memory until the loop ends",
     )
     RETAIN_TWICE = _T.RETAIN_GRAPH, "Keep the graph: `retain_graph=True` on {lines}, which counts the gradients twice"
-    RELEASE = _T.RELEASE_GRAPH, "Drop `retain_graph=True` on {lines}"
+    RELEASE = _T.RELEASE_GRAPH, "Drop `retain_graph=True` on {on}"
     CREATE = _T.CREATE_GRAPH, "Pass `create_graph=True` on {lines}"
     CREATE_NO_MORE = _T.RELEASE_GRAPH, "Drop `create_graph=True`"
     USE_GRAD = _T.RELEASE_GRAPH, "Use `{text}`"
@@ -257,7 +257,7 @@ def _said(repair: Repair) -> str:
         what=" and ".join(f"`{each}`" for each in repair.subjects),
         text=repair.text,
         stated=f": `{repair.text}`" if 0 < len(repair.text) <= LONGEST else "",
-        on=f"{several} {' and '.join(map(str, lines))}{owner}",
+        on=f"{several} {' and '.join(filter(None, (', '.join(map(str, lines[:-1])), *map(str, lines[-1:]))))}{owner}",
         lines=f"{'line' if len(stretch) == 1 else 'lines'} {' to '.join(map(str, stretch))}{owner}",
         near=repair.near,
     )

@@ -151,7 +151,7 @@ class _Workshop:
             if not left:
                 holds = self._runs(state, made, diagnostic) and not self._loses(state, made, diagnostic)
                 return self._judged(made, state) if holds else None
-            next_fix = _best(left[0], fix)
+            next_fix = _next(left, fix)
             same = next_fix is not None and _same_subject(next_fix, fix)
             if same and self._same_story(left[0], diagnostic, made, texts):
                 return None  # It was without effect.
@@ -341,6 +341,16 @@ def _in_lines(repairs: Sequence[Repair], back: Mapping[int, int]) -> tuple[Repai
 def _goes_on(idle: Diagnostic, fix: Fix) -> bool:
     """True if a fix that drops one of several cuts has brought up the next one of them."""
     return fix.does(Transformation.UNDO_CUT) and _best(idle, fix) is not None
+
+
+def _next(left: Sequence[Diagnostic], first: Fix) -> Fix | None:
+    """The fix for what another one has uncovered first; all that it has left over goes at once."""
+    over = [fix for each in left if _rule(each).leftover for fix in each.fixes if fix.edits]
+    if not over or not _rule(left[0]).leftover:
+        return _best(left[0], first)
+    lines = dict.fromkeys(line for fix in over for line in fix.repairs[0].lines)
+    changes = dict.fromkeys(edit for fix in over for edit in fix.edits)
+    return replace(over[0], edits=tuple(changes), repairs=(replace(over[0].repairs[0], lines=tuple(lines)),))
 
 
 def _best(diagnostic: Diagnostic, first: Fix) -> Fix | None:

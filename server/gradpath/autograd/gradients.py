@@ -37,7 +37,10 @@ _VIEWED = words(
 """Operations whose gradient is a view of the incoming one."""
 
 
-_STEPS = frozenset({"torch.round", "torch.floor", "torch.ceil", "torch.trunc", "torch.fix", "torch.sign"})
+_DRAWING = frozenset({"torch.bernoulli", "torch.normal", "torch.poisson"})
+"""Functions that draw by what they are given: a graph leads back to that, and its gradient is zero."""
+
+_STEPS = _DRAWING | {"torch.round", "torch.floor", "torch.ceil", "torch.trunc", "torch.fix", "torch.sign"}
 
 
 def is_step_function(node: Node) -> bool:

@@ -25,6 +25,9 @@ COPIES = frozenset({"torch.tensor", "item", "float", "numpy", "tolist"})
 STEP = "step function"
 """The cause of a gradient that exists and is zero everywhere."""
 
+DRAW = "draw"
+"""The same of what is drawn: by another call it would be a function of what it is drawn by."""
+
 COPY = "copy of a model"
 """The cause where a loss depends on the parameters of a copy."""
 
@@ -278,6 +281,11 @@ _WORDS = {
         "the derivative of {operation} {where} is zero",
         "hands on zeros: {operation} is constant between its jumps",
         "use a straight-through estimate: `x + (y - x).detach()` has the value of `y`, the gradient of `x`",
+    ),
+    DRAW: _Words(
+        "the derivative of {operation} {where} is zero",
+        "hands on zeros: {operation} draws a number, whatever it came from",
+        "draw noise, and scale it: `mean + deviation * torch.randn_like(deviation)` has a gradient",
     ),
     WITHHELD: _Words(
         "the `backward` of {operation} returns None for it",

@@ -103,7 +103,9 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         severed = [each for each in ways.cuts if not is_of_another_time(each)]
         if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
             continue
-        zeros = [each for each in severed if each.cause.how == cuts.STEP]  # Where these arrive, a gradient was wanted.
+        zeros = [
+            each for each in severed if each.cause.how in (cuts.DRAW, cuts.STEP)
+        ]  # Where these arrive, a gradient was wanted.
         if not zeros and _may_be_left_out(trace, learner) and any(may_be_meant(each.cause) for each in severed):
             continue  # The optimizer's maker may have left out what is cut off here.
         places = places_of(trace, source, zeros or severed)

@@ -8,7 +8,7 @@ from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.gradients import is_step_function
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Creation, Tensor
-from gradpath.findings.cuts import CASTS, COPY, STEP, WITHHELD, Cause, cause_of_tensor
+from gradpath.findings.cuts import CASTS, COPY, DRAW, STEP, WITHHELD, Cause, cause_of_tensor
 from gradpath.findings.graphs import moves_any, reached_leaves
 from gradpath.findings.stories import short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mixed, Mutated, Replaced, Site, Trace, once
@@ -369,7 +369,7 @@ def _zeros_at(tensor: Tensor) -> Cause | None:
     node = tensor.node
     if node is None or not is_step_function(node):
         return None
-    return Cause(STEP, node.site, tensor, node.name)
+    return Cause(DRAW if node.function == "torch.normal" else STEP, node.site, tensor, node.name)
 
 
 def _cut_at(tensor: Tensor) -> Cause | None:

@@ -65,7 +65,7 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     first = main.severed
     at = _at(trace, source, main) if one else found.step.site
     steps = [step for place in places[:MOST_CUTS] for step in _cut(trace, source, place)]
-    nothing = "no gradient but zeros" if first.cause.how == cuts.STEP else "no gradient"
+    nothing = "no gradient but zeros" if first.cause.how in (cuts.DRAW, cuts.STEP) else "no gradient"
     steps.append(Step(first.ran.site, f"{_BY_RESULT if _is_presumed(found) else ''}gives {what} {nothing}"))
     at = next((step.site for step in steps if step.site.node is at.node), at)
     if found.step.site.node is not first.ran.site.node:

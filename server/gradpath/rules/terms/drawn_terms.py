@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import REPARAMETRIZED, Tensor
-from gradpath.findings.graphs import leaves
+from gradpath.autograd.gradients import is_step_function
+from gradpath.autograd.tensor import REPARAMETRIZED, Node, Tensor
+from gradpath.findings.cuts import DRAW
+from gradpath.findings.graphs import nodes_of
 from gradpath.findings.stories import short_operation
 from gradpath.findings.unreached import is_of_another_time
 from gradpath.findings.ways import Severed, ways_to
@@ -27,10 +29,10 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
     scored = _scored(trace)
     by_hand = _drawn_by_hand(trace)
     for term, site in terms(trace, ran):
-        trained = {id(leaf) for leaf in leaves([term])}
+        trained = _taught(term)
         missed: dict[int, tuple[Severed, list[Tensor]]] = {}
         for parameter, ways in ways_to(trace, term, ran):
-            drawn = [each for each in ways.cuts if each.cause.detail == REPARAMETRIZED]
+            drawn = [each for each in ways.cuts if each.cause.detail == REPARAMETRIZED or each.cause.how == DRAW]
             samples = {by_hand.get(id(each.cause.tensor), id(each)) for each in ways.cuts}
             plain = len(samples) == 1 and (drawn == [*ways.cuts] or not samples.isdisjoint(by_hand.values()))
             first = ways.cuts[0] if plain else None
@@ -43,11 +45,23 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
             yield CutTerm(severed, tuple(parameters), site, severed.site)
 
 
+def _taught(term: Tensor) -> set[int]:
+    """The leaves to which the gradient of a term runs on, and not only zeros."""
+    todo, seen = nodes_of([term]), set[Node]()
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen.add(node)
+            todo += () if is_step_function(node) else node.edges
+    return {id(node.accumulates) for node in seen if node.accumulates is not None}
+
+
 @once
 def _draws(trace: Trace) -> bool:
     """True if an operation of the path works on such a sample."""
     inputs = (each for event in trace.of(Built) for each in event.operands)
     drawn = any(tensor.cut is not None and tensor.cut.detail == REPARAMETRIZED for tensor in inputs)
+    drawn = drawn or any(event.node.function == "torch.normal" for event in trace.of(Built))
     return drawn or bool(_drawn_by_hand(trace))
 
 

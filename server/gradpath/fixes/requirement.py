@@ -31,8 +31,6 @@ def required_earlier(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     """`x.requires_grad_()` at `site` moves before the first statement that computes with `x`."""
     statement = statement_of(trace, site.node)
     for first in block_of(trace, statement):
-        if first is statement:
-            return
         shares = names_in(first) & names_in(statement)
         moved = placed(trace, source.document(site), [statement], first) if shares else None
         if moved is not None:

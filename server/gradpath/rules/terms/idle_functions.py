@@ -45,15 +45,14 @@ class IdleFunction:
 
 def idle_functions(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[IdleFunction]:
     """The applications that have recorded nothing, of Functions of the file that compute a gradient."""
-    recorded = {event.site.node for event in trace.of(Built)}
     upstream = {id(each) for root in ran.call.roots for each in root.ancestors()}
     for cut in (each for each in trace.of(CutOff) if id(each.tensor) in upstream):
         around = ancestry(trace, cut.site.node)
         match around[-2] if len(around) > 1 else None:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="apply")) as call if (
-                call not in recorded
-                and short_operation(cut.cut.how) in ("detach", "data")
+                short_operation(cut.cut.how) in ("detach", "data")
                 and _computes_gradient(source.tree(cut.site.path), name)
+                and all(event.site.node is not call for event in trace.of(Built))
             ):
                 yield IdleFunction(cut, name, ran)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradpath.findings.graphs import executed_nodes
+from gradpath.findings.gradient_flow import place_in
+from gradpath.findings.graphs import executed_nodes, uses_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import bindings, lifted, short_operation
 from gradpath.findings.syntax import statement_of
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.rules.terms.left_out_losses import is_passed_on
 from gradpath.source.index import names_of
 from gradpath.support.fast_dataclasses import dataclass
@@ -43,8 +44,8 @@ def late_terms(trace: Trace, ran: BackwardRan) -> Iterator[LateTerm]:
     executed = executed_nodes(trace)
     roots = set(map(id, ran.call.roots))
     names = {bound.name for root in ran.call.roots for bound in bindings(trace, root)}
-    after = trace.events[trace.events.index(ran) :]
-    for event in (each for each in after if isinstance(each, Built)):
+    uses = {id(event): event for key in roots for event in uses_of(trace).get(key, ())}
+    for event in uses.values():
         rest = [each for each in event.operands if id(each) not in roots]
         if (
             0 < len(rest) < len(event.operands)
@@ -54,6 +55,7 @@ def late_terms(trace: Trace, ran: BackwardRan) -> Iterator[LateTerm]:
             and all(each.surely_requires_grad and each.node not in executed for each in rest)
             and _variable_of(statement_of(trace, event.site.node)) in names
             and not any(is_passed_on(trace, each) for each in event.node.outputs)
+            and place_in(trace.events, event) > place_in(trace.events, ran)
         ):
             yield LateTerm(event.site, ran)
 

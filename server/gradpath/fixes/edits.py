@@ -78,6 +78,13 @@ def replace(document: Document, node: ast.AST, text: str) -> Edit:
     return Edit(document.path, document.range_of(node), text)
 
 
+def put_into(document: Document, node: ast.AST, function: str) -> tuple[Edit, ...]:
+    """A call of a function around an expression."""
+    place = document.range_of(node)
+    before, after = Range(place.start, place.start), Range(place.end, place.end)
+    return Edit(document.path, before, f"{function}("), Edit(document.path, after, ")")
+
+
 def drop_method(document: Document, node: ast.Call | ast.Attribute) -> Edit | None:
     """`x.detach()` and `x.data` become `x`: the attribute goes, and the call after it."""
     read = node.func if isinstance(node, ast.Call) else node

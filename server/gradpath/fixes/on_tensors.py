@@ -238,10 +238,8 @@ class Rewriting:
         reads = (each.func for each in ast.walk(like) if isinstance(each, ast.Call) and is_read_out(each))
         like = next((each.value for each in reads if isinstance(each, ast.Attribute)), like)
         for each in items:
-            place = document.range_of(each)
             if isinstance(each, ast.List):
-                yield Edit(document.path, Range(place.start, place.start), f"{torch}.stack(")
-                yield Edit(document.path, Range(place.end, place.end), ")")
+                yield from edits.put_into(document, each, f"{torch}.stack")
             elif each in numbers:
                 text = f"{torch}.full_like({edits.flat(document, like)}, {edits.flat(document, each)})"
                 yield edits.replace(document, each, text)

@@ -16,6 +16,7 @@ from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import arguments_of, call_of, class_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import placed
+from gradpath.fixes.origins import given_to
 from gradpath.fixes.requirement import optimizers
 from gradpath.interpreter.ownership import Given, Named, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stepped, Trace
@@ -148,9 +149,24 @@ def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator
         return
     kind = "Parameter" if overlooked.bare else "Module"
     wrapper = f"{nn}.{kind}{'Dict' if overlooked.kind == 'dict' else 'List'}"
-    value = document.slice(document.range_of(statement.value))
-    new = (edits.replace(document, statement.value, f"{wrapper}({value})"),)
+    new = edits.put_into(document, statement.value, wrapper)
+    for each in _lists_in(trace, statement):
+        new += edits.put_into(document, each, f"{nn}.{kind}List")
     yield Fix.by(Repair(Way.HOLD_IN, text=wrapper), Safety.UNSAFE, new)
+
+
+def _lists_in(trace: Trace, statement: ast.Assign | ast.AnnAssign) -> Iterator[ast.expr]:
+    """The lists that a function puts into the list that a statement makes: written in it, or appended."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+    for each in given_to(trace, ast.unparse(target)):
+        match each:
+            case ast.List(elts=items) if each is statement.value:
+                pass
+            case ast.ListComp(elt=item) if each is statement.value:
+                items = [item]
+            case _:
+                items = [each] if function_of(trace, each) is function_of(trace, statement) else []
+        yield from (item for item in items if isinstance(item, (ast.List, ast.ListComp)))
 
 
 def parameter_of_result(trace: Trace, source: Source, bound: Bound) -> Iterator[Fix]:

@@ -6,7 +6,8 @@ import ast
 
 import pytest
 
-from gradpath.interpreter.idle import likely_and_idle
+from gradpath.analysis.check import check
+from gradpath.interpreter.idle import arms_of
 from gradpath.source.document import Document
 from tests.oracle.first_fault import first_fault
 
@@ -16,7 +17,7 @@ def is_idle(body: str, behind: str = "pass") -> bool:
     loop = "def train(loader, model):\n    for step, x in enumerate(loader):\n"
     tree = ast.parse(f"{loop}        if step % 10 == 0:\n{inside}\n        {behind}\n")
     branch = next(node for node in ast.walk(tree) if isinstance(node, ast.If))
-    return likely_and_idle(branch, tree.body[0])[1]
+    return arms_of(branch, tree.body[0]).idle
 
 
 @pytest.mark.parametrize(
@@ -83,3 +84,23 @@ def test_the_likeliest_path_comes_to_the_backward(skipped: str) -> None:
     head = "import torch, somewhere\ncount = 0\nw = torch.ones(1, requires_grad=True)\n"
     fault = first_fault(Document("skipping.py", head + loop))
     assert fault is not None
+
+
+def iterations(arm: str) -> int:
+    source = (
+        "import torch\nmodel = torch.nn.Linear(3, 1)\noptimizer = torch.optim.SGD(model.parameters(), 0.1)\n"
+        "def train(loader):\n    seen = []\n    for step, x in enumerate(loader):\n        optimizer.zero_grad()\n"
+        "        loss = model(x).sum()\n        loss.backward()\n        optimizer.step()\n"
+        f"        if step % 100 == 0:\n            {arm}\n"
+    )
+    (trace,) = (each for each in check(Document("train.py", source)).traces if isinstance(each.entry, ast.FunctionDef))
+    return next(count for statement, count in trace.visits.items() if ast.unparse(statement) == "loss.backward()")
+
+
+def test_what_only_prints_makes_no_third_iteration() -> None:
+    assert iterations("print(step, loss.item())") == 2
+
+
+@pytest.mark.parametrize("arm", ["seen.append(step)", "optimizer.zero_grad()", "print(train([x]))"])
+def test_what_does_more_makes_one(arm: str) -> None:
+    assert iterations(arm) > 2

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from gradpath.source.nodes import BLOCKS, Noted, last_name, nodes, noted
+from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
 from gradpath.support.words import words
 
@@ -27,8 +28,21 @@ def leaves(statements: Sequence[ast.stmt]) -> bool:
     return False
 
 
-def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
-    """Whether the condition is more likely true, and whether the less likely way needs no path of its own.
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """What the arms of a condition are to a graph.
+
+    It is more `likely` true or not; the less likely way is `idle` if it needs no path of its own. Where both arms do
+    nothing else than to print, the condition only `tells`.
+    """
+
+    likely: bool
+    idle: bool
+    tells: bool
+
+
+def arms_of(node: ast.If, scope: ast.AST | None) -> Arms:
+    """What the arms of a condition are to a graph.
 
     An arm that leaves is the less likely one, and so is one that makes room in a buffer that may be full, that runs no
     backward where the other arm does, or that is there for numbers that are none (`isnan`); an arm that only raises or
@@ -44,8 +58,10 @@ def likely_and_idle(node: ast.If, scope: ast.AST | None) -> tuple[bool, bool]:
         unlikely = leaves(node.body) or _makes_room(node.body) or (trains(node.orelse) and not trains(node.body))
         unlikely = unlikely or _asks_for_nan(node.test)
         likely = leaves(node.orelse) or not unlikely
-        idle = _is_idle(node.orelse if likely else node.body, scope)
-        known = ways[node] = likely, idle and (bool(node.orelse) or _is_idle(node.body, scope))
+        body, orelse = _is_idle(node.body, scope), _is_idle(node.orelse, scope)
+        idle = (orelse if likely else body) and (bool(node.orelse) or body)
+        tells = body and orelse and not (leaves(node.body) or leaves(node.orelse))
+        known = ways[node] = Arms(likely, idle, tells)
     return known
 
 
@@ -127,7 +143,7 @@ _READING_OUT = frozenset({"data", "item", "numpy", "tolist"})
 _GRADIENTS = regex(r"backward|clip|clone|detach|freez|grad|loss|optim|step|train|update")
 _speaking: Noted[bool] = Noted("_idle_speaking")
 _training: Noted[bool] = Noted("_idle_training")
-_known: Noted[dict[ast.If, tuple[bool, bool]]] = Noted("_idle_known")
+_known: Noted[dict[ast.If, Arms]] = Noted("_idle_known")
 """The answers for the conditions in a scope: a newer tree of the module may have the same ones, and other readers."""
 
 

@@ -452,6 +452,26 @@ class Machine:
             self._latest = latest
             del self.tests[tested:]
 
+    @contextmanager
+    def aside(self, own: Sequence[ast.stmt]) -> Iterator[None]:
+        """Execute what only tells: an iteration that comes to it, or depends on other numbers there, is no other.
+
+        That is so as long as no other statements than its `own` are executed.
+        """
+        latest, tested, counted = self._latest, len(self.tests), self.counter_tests
+        self._latest = {}
+        try:
+            yield
+        finally:
+            inside, self._latest = self._latest, latest
+            if all(isinstance(part, ast.expr) or part in own for part in inside):
+                self.counter_tests = counted
+                del self.tests[tested:]
+            else:
+                for part, number in inside.items():
+                    latest.pop(part, None)
+                    latest[part] = number
+
     def end(self) -> None:
         """Release everything but the trace, which spares the garbage collector the search."""
         self.trace = Trace(self.trace.entry)

@@ -17,7 +17,7 @@ from gradpath.interpreter.doubt import may_leave_gradients_off, survive
 from gradpath.interpreter.endings import BREAK, CONTINUE, Raised, Returned, Signal, Steps
 from gradpath.interpreter.exceptions import run_assert, run_raise, run_try
 from gradpath.interpreter.expressions import evaluate, make_function, settled
-from gradpath.interpreter.idle import decides_training, leaves, likely_and_idle, speaks_of_gradients
+from gradpath.interpreter.idle import Arms, arms_of, decides_training, leaves, speaks_of_gradients
 from gradpath.interpreter.iteration import Iteration, iterate
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.modules import Module
@@ -300,14 +300,23 @@ def _if(machine: Machine, node: ast.If) -> Steps:
     function = machine.frame.function
     around = machine.trace.entry if function is None else function.node
     at_hand = function is not None or (isinstance(around, ast.Module) and machine.frame.path == machine.file)
-    likely, idle = likely_and_idle(node, around if at_hand else None)
-    idle = idle and not may_leave_gradients_off(machine)
+    arms = arms_of(node, around if at_hand else None)
+    if not arms.tells:
+        return (yield from _taken(machine, node, arms))
+    with machine.aside((*node.body, *node.orelse)):
+        return (yield from _taken(machine, node, arms))
+
+
+def _taken(machine: Machine, node: ast.If, arms: Arms) -> Steps:
+    """Decide which arm of a condition to take, and execute it."""
+    function = machine.frame.function
+    idle = arms.idle and not may_leave_gradients_off(machine)
     path, before = machine.path, (machine.path.speaking, machine.path.training)
     path.training = decides_training(node)
     path.speaking = speaks_of_gradients(node, making=function is not None and function.name == "__init__")
     asked, unlikely = path.asked, path.unlikely
     try:
-        holds = _condition(machine, node.test, likely, idle)
+        holds = _condition(machine, node.test, arms.likely, idle)
     finally:
         path.speaking, path.training = before
     arm, other = (node.body, node.orelse) if holds else (node.orelse, node.body)

@@ -84,13 +84,27 @@ class Dict(Container):
         if not self.open and (len(self.entries) == 1 or self._is_all_without_graph(machine)):
             return self.parts()[-1]  # Any other key would raise.
         if self.is_live(machine) and not (self.open and isinstance(key, CONSTANTS)):
-            return self.parts()[-1]
+            return self._stand_in(machine, key)
         chosen = machine.library.chosen(machine, self.parts(), key)
         if chosen is not UNDEFINED:
             return chosen
         made = machine.unknown("item of a dict", ("item", id(self), identity(key)), (self,))
         self.store(key, made)
         return made
+
+    def _stand_in(self, machine: Machine, key: Value) -> Value:
+        """The entry that an unknown key is taken for: the newest for the first such key, another one for the next.
+
+        Two keys may be two entries, such as the losses of several tasks; where there are more keys than entries, the
+        last ones are of nothing that is known.
+        """
+        standing = machine.remembered.setdefault(("stand-ins", machine.id_of(self)), [])
+        assert isinstance(standing, list)
+        place = place_of(key)
+        if place not in standing:
+            standing.append(place)
+        parts, index = self.parts(), standing.index(place)
+        return parts[-1 - index] if index < len(parts) else machine.unknown("item of a dict", None, (self,))
 
     def _is_all_without_graph(self, machine: Machine) -> bool:
         parts = self.parts()

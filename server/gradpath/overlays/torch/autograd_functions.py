@@ -50,11 +50,16 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
 
 
 def _unseen_weights(machine: Machine, outputs: Sequence[Tensor], wanted: Value) -> list[Tensor]:
-    """The weights of unseen models that the graphs of `outputs` reach."""
+    """The weights of unseen models that the graphs of `outputs` reach; of parts, those of the whole where need be."""
     items = wanted.items if isinstance(wanted, List) else wanted if isinstance(wanted, tuple) else (wanted,)
-    models = [model for each in items for model in model_parts.models_around_parameter(each)]
-    found = [tensor for model in models for tensor in weights.of(machine, model)]
-    return engine.reached(machine.autograd, outputs, list(dict.fromkeys(found)))
+    parts = [model for each in items for model in model_parts.models_around_parameter(each)]
+    wholes = [whole for part in parts for whole in list(model_parts.models_around(part))[-1:]]
+    for models in (parts, wholes):
+        found = [tensor for model in models for tensor in weights.of(machine, model)]
+        reached = engine.reached(machine.autograd, outputs, list(dict.fromkeys(found)))
+        if reached:
+            return reached
+    return []
 
 
 def backward(machine: Machine, arguments: Arguments) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
@@ -15,6 +16,7 @@ from gradpath.interpreter.trace import Flagged, Lent, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import written
 from gradpath.source.index import contents, inside
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.lazy_regex import regex
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +71,11 @@ def _is_trained_in_part(trace: Trace, whole: Tensor) -> bool:
 def _may_be_loaded(trace: Trace) -> bool:
     """True if something that ran loads a state, with which parts have learnt before."""
     calls = (call.func for statement in trace.visits for call in contents(statement).calls)
-    return any("load" in (getattr(each, "attr", "") or getattr(each, "id", "")) for each in calls)
+    return any(_LOADING.search(getattr(each, "attr", "") or getattr(each, "id", "")) for each in calls)
+
+
+_LOADING = regex(r"load(?!er)", re.I)
+"""Names of what loads something, which a maker of loaders does not."""
 
 
 def _is_looked_up(trace: Trace, event: Flagged) -> bool:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from gradpath.interpreter.bounds import shown
 from gradpath.interpreter.containers import List, contains
-from gradpath.interpreter.iteration import SOME, Container, sample, sequence
-from gradpath.interpreter.origins import Call
+from gradpath.interpreter.iteration import ORDINAL, SOME, Container, sample, sequence
+from gradpath.interpreter.origins import Call, Item
 from gradpath.interpreter.values import (
     CONSTANTS,
     KINDS,
@@ -37,6 +37,14 @@ def place_of(key: Value) -> object:
     """The key of a value in a dict or set: its `identity`, except that writes into a tensor do not change its key."""
     own = None if type(key) in KINDS else getattr(key, "dict_key", None)
     return identity(key) if own is None else own()
+
+
+def _place_among(machine: Machine, key: Value) -> object:
+    """The same for each time that a program goes through the same names, of which none is seen."""
+    match key:
+        case Unknown(origin=Item(of=Unknown(number=names), key=None)):
+            return "name", names, machine.remembered.get((ORDINAL, key.number))
+    return place_of(key)
 
 
 class Dict(Container):
@@ -100,7 +108,7 @@ class Dict(Container):
         """
         standing = machine.remembered.setdefault(("stand-ins", machine.id_of(self)), [])
         assert isinstance(standing, list)
-        place = place_of(key)
+        place = _place_among(machine, key)
         if place not in standing:
             standing.append(place)
         parts, index = self.parts(), standing.index(place)

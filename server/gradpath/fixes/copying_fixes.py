@@ -13,18 +13,31 @@ from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.origins import given_to
 from gradpath.fixes.out_of_place import written_name
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.trace import Built, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds
 
 
 def saved_copies(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     """`.clone()` where the operation saves: of its result, or of what it is given, each place in turn."""
+    if _may_be_saved_again(trace, found):
+        return
     for site, node in _places(trace, source, found):
         text = edits.followed(source.text(site, node), node, ".clone()")
         repair = Repair(Way.SAVE_COPY, lines=(node.lineno,), text=text if len(text) <= 40 else "")
         changes = edits.append(source.document(site), node, ".clone()")
         yield Fix.by(repair, Safety.SAFE, changes)
+
+
+def _may_be_saved_again(trace: Trace, found: Overwriting) -> bool:
+    """True if another operation may have saved the same memory: with one copy the backward would perhaps still fail."""
+    return any(
+        tensor.storage is found.saved.storage
+        for event in trace.of(Built)
+        if event.node.behaviour is not None
+        for parameter in event.node.behaviour.maybe_saves
+        for tensor in event.inputs.get(parameter, ())
+    )
 
 
 def _places(trace: Trace, source: Source, found: Overwriting) -> Iterator[tuple[Site, ast.expr]]:

@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
-from gradpath.findings.gradient_flow import updated_by_hand
 from gradpath.findings.graphs import leaves
-from gradpath.findings.stories import since
+from gradpath.findings.stories import stepped_since
 from gradpath.findings.syntax import function_of, statement_of
-from gradpath.interpreter.trace import Failed, Kept, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import Failed, Kept, Site, Stepped, Trace
 from gradpath.source.index import contents
 
 LONGEST = 90
@@ -59,13 +58,9 @@ def _written(kept: Sequence[Kept], trained: Sequence[Tensor]) -> str | None:
 
 def trains_nothing(trace: Trace, node: Node, call: BackwardCall) -> bool:
     """True if the steps after `call` leave the parameters upstream of `node` alone; False where that is unknown."""
-    later = list(since(trace, call))
-    steps = [event for event in later if isinstance(event, Stepped)]
-    written = (updated_by_hand(trace, event) for event in later if isinstance(event, Mutated | Replaced))
-    updated = {id(tensor) for step in steps for tensor in step.updated} | {
-        id(each) for each in written if each is not None
-    }
+    steps = stepped_since(trace, call)
     owned = {id(leaf) for leaf in leaves([node])}
+    updated = {id(tensor) for step in steps for tensor in step.updated}
     return bool(owned and updated) and all(step.updated for step in steps) and not owned & updated
 
 

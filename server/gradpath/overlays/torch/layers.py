@@ -250,12 +250,8 @@ class ContainerInstance(ModuleInstance):
         if isinstance(key, Unknown) and items and self.unseen:
             same = (name for name, unseen in self.unseen.items() if identity(unseen) == identity(key))
             name = next(same, self.keys[-1] if self.cls.name.startswith("Parameter") else None)
-            return self._unseen_item(machine) if name is None else self.attributes[name]
-        return items[0] if items and not self.open else self._unseen_item(machine)
-
-    def _unseen_item(self, machine: Machine) -> Value:
-        item = machine.unknown("item of a container", None, (self,))
-        return item if self.cls.name.startswith("Parameter") else as_part(item)
+            return machine.unknown("item of a container", None, (self,)) if name is None else self.attributes[name]
+        return items[0] if items and not self.open else machine.unknown("item of a container", None, (self,))
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
         note_attached(machine, self, value)

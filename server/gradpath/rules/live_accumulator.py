@@ -84,7 +84,7 @@ def _report(trace: Trace, source: Source, found: Growing) -> Report:
 
 def _is_kept_as_number(trace: Trace, found: Growing) -> bool:
     """True if the number alone tells what is kept: a total or a loss, and not what an agent remembers to learn from."""
-    return found.trained is None and is_number(trace, found.tensor) and not is_join(found.site.node)
+    return found.trained is None and is_number(trace, found.tensor) and not is_join(trace, found.site.node)
 
 
 def _trained_by(found: Growing) -> tuple[Site, ...]:
@@ -95,7 +95,7 @@ def _trained_by(found: Growing) -> tuple[Site, ...]:
 
 def _value(trace: Trace, found: Growing) -> tuple[Site, ast.expr] | None:
     """The expression that gives the tensor: at the place itself, or the argument that its caller passes."""
-    own = _operand(found.site.node, statement_of(trace, found.site.node))
+    own = _operand(trace, found.site.node, statement_of(trace, found.site.node))
     stored = [event.tensor for event in trace.of(Stored) if event.site.node is found.site.node]
     if own is None or (isinstance(own, ast.Call) and stored and not any(stored)):  # A record: `dict(loss=loss)`.
         named = [each for each in _parts_stored(found.site.node) if _names(trace, each, found)]
@@ -109,7 +109,7 @@ def _value(trace: Trace, found: Growing) -> tuple[Site, ast.expr] | None:
     return (caller, passed[0]) if len(passed) == 1 else here
 
 
-def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
+def _operand(trace: Trace, node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
     """The added expression: the right side of `+=`, the argument of `append`, the operand that is no total."""
     match node:
         case ast.Subscript() if isinstance(statement, ast.Assign) and node in statement.targets:
@@ -120,7 +120,7 @@ def _operand(node: ast.AST, statement: ast.stmt | None) -> ast.expr | None:
             return None  # The other arm keeps a graph as well.
         case ast.BinOp(left=left, right=right):
             return _without_factor(left if _holds_total(right, statement) else right)
-        case ast.Call(args=[ast.List(elts=[*_, last]) | ast.Tuple(elts=[*_, last]), *_]) if is_join(node):
+        case ast.Call(args=[ast.List(elts=[*_, last]) | ast.Tuple(elts=[*_, last]), *_]) if is_join(trace, node):
             return last
         case ast.Call(args=[ast.Dict() | ast.Tuple() | ast.List() | ast.Set()]):
             return None  # Several values, of which one is the tensor.

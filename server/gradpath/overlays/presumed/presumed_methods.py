@@ -164,7 +164,10 @@ def _new(name: str) -> Method:
 
 def _load_state_dict(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     if role_of(receiver) != "optimizer":  # An optimizer that loads its own state gives it the type of its parameters.
-        state_dicts.note_loaded(machine, receiver, arguments, tuple(weights.of(machine, receiver)))
+        own = tuple(weights.of(machine, receiver))
+        state_dicts.note_loaded(machine, receiver, arguments, own)
+        for tensor in own:
+            machine.autograd.bump(tensor, "load_state_dict")
     return NotImplemented
 
 

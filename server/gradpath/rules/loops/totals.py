@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from gradpath.findings.syntax import function_of, statement_of
-from gradpath.interpreter.trace import Trace
+from gradpath.interpreter.trace import Built, Trace
 from gradpath.source.index import contents, inside
 
 JOINS = frozenset({"torch.cat", "torch.hstack", "torch.vstack"})
@@ -106,9 +106,9 @@ def _items_of(variable: ast.expr, iterated: ast.expr, total: str) -> Iterator[as
             yield from (item for item, each in zip(items, given, strict=False) if _spelled(each) == total)
 
 
-def is_join(node: ast.AST) -> bool:
+def is_join(trace: Trace, node: ast.AST) -> bool:
     """True if a node joins tensors to a longer one."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and f"torch.{node.func.attr}" in JOINS
+    return any(each.node.name in JOINS for each in trace.of(Built) if each.site.node is node)
 
 
 def _spelled(node: ast.AST) -> str:

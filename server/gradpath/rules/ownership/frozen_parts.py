@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
@@ -12,11 +11,10 @@ from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import ancestry, statement_of
-from gradpath.interpreter.trace import Flagged, Lent, Site, Stepped, Trace
+from gradpath.interpreter.trace import Flagged, Lent, Mutated, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import written
-from gradpath.source.index import contents, inside
+from gradpath.source.index import inside
 from gradpath.support.fast_dataclasses import dataclass
-from gradpath.support.lazy_regex import regex
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,15 +43,14 @@ class FrozenParts:
 def frozen_parts(trace: Trace) -> Iterator[FrozenParts]:
     """What nothing has given other values than its first ones, and nothing thaws before something else is trained."""
     flags = {id(event.tensor): event for event in trace.of(Flagged)}
-    frozen = (event for event in trace.of(Flagged) if event.tensor.operation == UNSEEN and not event.value)
-    wholes = {event.site.node for event in frozen if _is_trained_in_part(trace, event.tensor)}
+    wholes = {event.site.node for event in trace.of(Flagged) if not event.value and _is_trained_in_part(trace, event)}
     found: dict[object, list[Flagged]] = {}
     for event in flags.values():
         tensor = event.tensor
         is_new = tensor.is_parameter and tensor.operation != UNSEEN and id(tensor) not in written(trace)
         if is_new and not event.value and event.site.node in wholes and tensor.member_of is None:
             found.setdefault(event.site.node, []).append(event)
-    for events in found.values() if not _may_be_loaded(trace) else ():
+    for events in found.values():
         since = trace.events[trace.events.index(events[-1]) :]
         step = next((each for each in since if isinstance(each, Stepped) and each.updated), None)
         thawed = [each for each in since if isinstance(each, Flagged) and each.value]
@@ -62,20 +59,17 @@ def frozen_parts(trace: Trace) -> Iterator[FrozenParts]:
             yield FrozenParts(tuple(each.tensor for each in events), events[0].site, step)
 
 
-def _is_trained_in_part(trace: Trace, whole: Tensor) -> bool:
-    """True if a step changes a part of a frozen model; one that only follows another model is frozen for good."""
+def _is_trained_in_part(trace: Trace, frozen: Flagged) -> bool:
+    """True if a step changes a part of a frozen model; one that only follows another model is frozen for good.
+
+    What was loaded, or handed to unseen code, before it was frozen may have parts that have learnt.
+    """
+    whole, before = frozen.tensor, trace.events[: trace.events.index(frozen)]
+    lent = any(isinstance(each, Lent) and not is_harmless(each) for each in before)
+    if whole.operation != UNSEEN or lent or any(isinstance(each, Mutated) and each.tensor is whole for each in before):
+        return False
     own = {id(each) for each in (whole.storage, *whole.storage.parts)}
     return any(learner.used and id(learner.tensor.storage) in own for learner in learners(trace).values())
-
-
-def _may_be_loaded(trace: Trace) -> bool:
-    """True if something that ran loads a state, with which parts have learnt before."""
-    calls = (call.func for statement in trace.visits for call in contents(statement).calls)
-    return any(_LOADING.search(getattr(each, "attr", "") or getattr(each, "id", "")) for each in calls)
-
-
-_LOADING = regex(r"load(?!er)", re.I)
-"""Names of what loads something, which a maker of loaders does not."""
 
 
 def _is_looked_up(trace: Trace, event: Flagged) -> bool:

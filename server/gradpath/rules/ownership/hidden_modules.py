@@ -11,14 +11,14 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import class_of, function_of, has_method
 from gradpath.fixes.optimizer_fixes import made_once
 from gradpath.interpreter.ownership import Given, Overlooked
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Named, Site, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Bound, Built, Named, Stepped, Trace
 from gradpath.rules.ownership.lacking import is_drawn, is_of_layer, touched
-from gradpath.source.index import contents, inside
+from gradpath.source.index import contents, inside, methods_called
 from gradpath.source.nodes import last_name
-from gradpath.support.lazy_regex import regex
+from gradpath.support.words import words
 
-_COLLECTING = regex(r"parameters\(|register_|add_module|setattr|ModuleList\(self\.|ModuleDict\(self\.")
-"""Code of a class that registers its modules by itself, or exposes them."""
+_COLLECTING = words("add_module named_parameters parameters register_buffer register_module register_parameter setattr")
+"""What a class calls, or defines, that registers its modules by itself, or exposes them."""
 
 
 def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
@@ -42,11 +42,9 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
             isinstance(each, ast.Attribute) and each.attr == place.attr for each in drawn
         ):
             continue
-        document = source.document(event.site)
-        own = document.slice(document.range_of(owner))
-        trains = not steps and "backward" in document.text
         tree = source.tree(event.site.path)
-        if not _COLLECTING.search(own) and not _is_used_outside(tree, owner, place.attr, trains):
+        trains = not steps and any(method == "backward" for _, method, _ in methods_called(tree))
+        if not _collects(owner) and not _is_used_outside(tree, owner, place.attr, trains):
             yield event
 
 
@@ -58,10 +56,9 @@ def shown(trace: Trace, source: Source) -> Iterator[Overlooked]:
         owner, place = class_of(trace, event.site.node), event.site.node
         if owner is None or has_method(owner, "forward") or not isinstance(place, ast.Attribute):
             continue
-        document, tree = source.document(event.site), source.tree(event.site.path)
+        tree = source.tree(event.site.path)
         bases = [last_name(base) for each in tree.body if isinstance(each, ast.ClassDef) for base in each.bases]
-        own = document.slice(document.range_of(owner))
-        handled = _COLLECTING.search(own) or _is_used_outside(tree, owner, place.attr, trains=False)
+        handled = _collects(owner) or _is_used_outside(tree, owner, place.attr, trains=False)
         if not handled and owner.name not in bases:
             yield event
 
@@ -81,7 +78,8 @@ def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:
             made = tensor.origin
             if not (is_of_layer(tensor) or is_drawn(tensor)) or id(tensor) in kept:
                 continue
-            if function_of(trace, made.node) is trace.entry and not _registers(trace, source, made):
+            owner = class_of(trace, made.node)
+            if function_of(trace, made.node) is trace.entry and not (owner and _collects(owner)):
                 yield Report(
                     made,
                     f"`{source.short(made)}` is never trained: each forward makes another one",
@@ -91,10 +89,12 @@ def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:
                 )
 
 
-def _registers(trace: Trace, source: Source, site: Site) -> bool:
-    """True if the class around a place registers parameters or modules by itself, or exposes them."""
-    owner, document = class_of(trace, site.node), source.document(site)
-    return owner is not None and _COLLECTING.search(document.slice(document.range_of(owner))) is not None
+def _collects(owner: ast.ClassDef) -> bool:
+    """True if a class registers its modules by itself, or exposes them."""
+    calls = contents(owner).calls
+    listed = (each.args[0] for each in calls if last_name(each.func) in ("ModuleDict", "ModuleList") and each.args)
+    named = {last_name(each.func) for each in calls} | {each.name for each in inside(owner, ast.FunctionDef)}
+    return not _COLLECTING.isdisjoint(named) or any(isinstance(each, ast.Attribute) for each in listed)
 
 
 def _is_stepped_unseen(trace: Trace, steps: Sequence[Stepped]) -> bool:

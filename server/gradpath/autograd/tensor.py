@@ -7,7 +7,7 @@ Modelled on `c10/core/TensorImpl.h` (version counter), `torch/csrc/autograd/vari
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -408,20 +408,22 @@ class Tensor:
 
     def ancestors(self) -> Iterator[Tensor]:
         """The tensors that it was computed from, graph or no graph, nearest first, each once."""
-        seen: set[int] = {id(self)}
-        todo = list(self.maker)
-        while todo:
-            tensor = todo.pop(0)
-            if id(tensor) in seen:
-                continue
-            seen.add(id(tensor))
-            yield tensor
-            todo.extend(tensor.maker)
+        return itertools.islice(together([self]), 1, None)
 
     def lineage(self) -> Iterator[Tensor]:
         """The tensor itself, and then what it was computed from."""
-        yield self
-        yield from self.ancestors()
+        return together([self])
+
+
+def together(tensors: Iterable[Tensor]) -> Iterator[Tensor]:
+    """Some tensors and all that they were computed from, each once."""
+    seen: set[int] = set()
+    todo = list(tensors)
+    for tensor in todo:
+        if id(tensor) not in seen:
+            seen.add(id(tensor))
+            yield tensor
+            todo += tensor.maker
 
 
 @dataclass(frozen=True, slots=True)

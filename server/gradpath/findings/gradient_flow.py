@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 
 from gradpath.autograd.errors import FaultKind
@@ -87,6 +87,22 @@ def flow_of(trace: Trace) -> list[Entry]:
         if type(event) in _TELLING and not _is_part_of(event, cleared)
         for entry in _entries(trace, event)
     ]
+
+
+def concerning(trace: Trace, tensor: Tensor) -> list[Entry]:
+    """The entries of a path that concern the gradient of a tensor."""
+    flow, places = flow_of(trace), _places(trace)
+    return [flow[place] for place in sorted((*places.get(id(tensor), ()), *places.get(None, ())))]
+
+
+@once
+def _places(trace: Trace) -> Mapping[int | None, list[int]]:
+    """The places of entries in the flow, by what they concern, or by None where that is everything."""
+    found: dict[int | None, list[int]] = {}
+    for place, entry in enumerate(flow_of(trace)):
+        for key in (None,) if entry.tensors is None else entry.tensors:
+            found.setdefault(key, []).append(place)
+    return found
 
 
 def moment_of(flow: Sequence[Entry], event: Event) -> int:

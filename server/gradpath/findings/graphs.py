@@ -187,11 +187,16 @@ def terms_of(starts: Iterable[Node]) -> dict[Node, None]:
     zone: dict[Node, None] = {}
     while todo:
         node = todo.pop()
-        name = node.function
-        if node not in zone and (name in _SUMS or (name in _SCALINGS and len(_known(node.edges)) < 2)):
+        if node not in zone and is_of_terms(node):
             zone[node] = None
             todo.extend(node.edges)
     return zone
+
+
+def is_of_terms(node: Node) -> bool:
+    """True if a node is a sum or a multiple of its terms, as `terms_of` goes through."""
+    name = node.function
+    return name in _SUMS or (name in _SCALINGS and len(_known(node.edges)) < 2)
 
 
 def of_one_element(starts: Iterable[Node]) -> dict[Node, None]:

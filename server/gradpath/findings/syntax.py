@@ -20,19 +20,27 @@ Compound = ast.For | ast.AsyncFor | ast.While | ast.If | ast.With | ast.AsyncWit
 
 def ancestry(trace: Trace, node: ast.AST) -> tuple[ast.AST, ...]:
     """The nodes from an outermost statement that ran down to `node`, both included; empty where it is not found."""
-    first, last = lines_of(node)
-    for root, start, end in _roots(trace):
-        if start <= first and last <= end:
-            found = index_of(root).way_to(node)
-            if found:
-                return found
+    first, _ = lines_of(node)
+    for root, start, end in _roots(trace).get(first // _STRETCH, ()):
+        found = index_of(root).way_to(node) if start <= first <= end else ()
+        if found:
+            return found
     return ()
 
 
 @once
-def _roots(trace: Trace) -> list[tuple[ast.stmt, int, int]]:
-    """The outermost statements that ran, with their lines, which statements of other files may share."""
-    return [(each, *lines_of(each)) for each in outermost(trace.visits)]
+def _roots(trace: Trace) -> dict[int, list[tuple[ast.stmt, int, int]]]:
+    """The outermost statements that ran, with their lines, by stretches of lines: other files have the same lines."""
+    found: dict[int, list[tuple[ast.stmt, int, int]]] = {}
+    for each in outermost(trace.visits):
+        start, end = lines_of(each)
+        for stretch in range(start // _STRETCH, end // _STRETCH + 1):
+            found.setdefault(stretch, []).append((each, start, end))
+    return found
+
+
+_STRETCH = 32
+"""Lines that are looked up together."""
 
 
 def statement_of(trace: Trace, node: ast.AST) -> ast.stmt:
@@ -85,7 +93,7 @@ def block_of(trace: Trace, statement: ast.stmt) -> list[ast.stmt]:
     for parent in reversed(parents):
         for field in ("body", "orelse", "finalbody", "handlers"):
             block = getattr(parent, field, None)
-            if isinstance(block, list) and any(each is statement for each in block):
+            if isinstance(block, list) and statement in block:
                 return block
     return [statement]
 
@@ -176,6 +184,7 @@ def reads_of(node: ast.AST) -> Iterator[ast.expr]:
         yield from (each for each in variables(root) if isinstance(each.ctx, ast.Load))
 
 
+@once
 def tests_of(trace: Trace, site: Site) -> list[ast.expr]:
     """The conditions on which an iteration comes to a site: those around it, and those before it that leave early."""
     tests: list[ast.expr] = []
@@ -185,7 +194,7 @@ def tests_of(trace: Trace, site: Site) -> list[ast.expr]:
         tests += [each.test for each in around[first:] if isinstance(each, ast.If)]
         for statement in (each for each in around[first + 1 :] if isinstance(each, ast.stmt)):
             before = takewhile(partial(is_not, statement), block_of(trace, statement))
-            leaving = (each for each in before if isinstance(each, ast.If))
+            leaving = (each for each in before if each.__class__ is ast.If)
             tests += [each.test for each in leaving if isinstance(each.body[-1], ast.Continue | ast.Return)]
         if around and isinstance(around[first], LOOPS):
             break

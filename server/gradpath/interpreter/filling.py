@@ -99,6 +99,8 @@ def _methods_of(cls: Class) -> dict[str, Definition]:
 def _with_parts(spoken: Spoken, parts: Mapping[str, Mapping[str, Spoken]]) -> Spoken:
     """A method together with the methods of parts that it calls: `self.buffer.add(log_prob)` fills what that fills."""
     asked = [(part, parts[part][name]) for part, name in spoken.asks if name in parts.get(part, ())]
+    if not asked:
+        return spoken
     return replace(
         spoken,
         reads=spoken.reads.union(*({f"{_OWN}{part}.{name}" for name in each.reads} for part, each in asked)),

@@ -111,7 +111,7 @@ def run_definitions(machine: Machine, tree: ast.Module) -> None:
         except (Exhausted, *TOO_MUCH):
             machine.trace.truncated = True
             break
-    del machine.trace.events[:]
+    machine.trace.events = []
 
 
 @dataclass(frozen=True, slots=True)

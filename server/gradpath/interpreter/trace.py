@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from gradpath.autograd.errors import AutogradError
@@ -121,11 +122,6 @@ class Stored(_WithTensor):
         """The event for each part of a stored record: `log.append({"loss": loss, "n": n})`."""
         for value in in_record(self.value):
             yield replace(self, value=value)
-
-    @property
-    def is_kept(self) -> bool:
-        """True if the container still holds the value when the path ends, or a record in it does."""
-        return any(each is self.value for part in parts_of(self.container) for each in (part, *in_record(part)))
 
     @property
     def replaced(self) -> Tensor | None:
@@ -429,6 +425,7 @@ class Trace:
     _sorted: dict[type, list[Event]] = field(default_factory=dict)
     _found: dict[object, object] = field(default_factory=dict)
     _count: int = 0
+    _counted: list[Event] | None = None
 
     def came_up(self, node: ast.AST, value: _OfAKind) -> None:
         """Note that a value that is no plain data was unknown at a place."""
@@ -464,12 +461,12 @@ class Trace:
         return cast("tuple[Wanted, object]", self._found[key])[0]
 
     def _begin_anew_after_more(self) -> None:
-        if self._count != len(self.events):
-            self._found = {}
-            self._sorted = {}
-            for event in self.events:
+        if self._counted is not self.events:
+            self._counted, self._count, self._sorted, self._found = self.events, 0, {}, {}
+        if self._count < len(self.events):
+            for event in islice(self.events, self._count, None):
                 self._sorted.setdefault(type(event), []).append(event)
-            self._count = len(self.events)
+            self._count, self._found = len(self.events), {}
 
     @property
     def is_complete(self) -> bool:

@@ -165,7 +165,7 @@ def _used_with(trace: Trace, lacking: Lacking) -> Iterator[Untrained]:
     arrives: BackwardRan | None = None
     for event in trace.among(BackwardRan, Stepped):
         match event:
-            case BackwardRan() if event.call.accumulates and any(id(leaf) in wanted for leaf in reached_leaves(event)):
+            case BackwardRan() if event.call.accumulates and not wanted.isdisjoint(map(id, reached_leaves(event))):
                 arrives = event
             case Stepped() if (
                 arrives is not None and id(event.optimizer) in optimizers and (lacking.idle or _moves(trace, event))

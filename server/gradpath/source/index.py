@@ -101,7 +101,7 @@ def methods_called(node: ast.AST) -> Iterator[tuple[ast.expr, str, ast.Call]]:
 
 def holds(outer: ast.AST, inner: ast.AST) -> bool:
     """True if a node is another one, or a part of it."""
-    return any(part is inner for part in _by_kind(outer).get(inner.__class__, ()))
+    return inner in _by_kind(outer).get(inner.__class__, ())
 
 
 _GROWS = frozenset({"append", "extend", "insert"})

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.graphs import is_freed, leads_to, reach
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import statement_of
-from gradpath.interpreter.trace import BackwardRan, Built, Stored, Trace, iterations_between
+from gradpath.interpreter.trace import (
+    BackwardRan,
+    Built,
+    Stored,
+    Trace,
+    in_record,
+    iterations_between,
+    once,
+    parts_of,
+)
 from gradpath.rules.loops.kept_graphs import are_disjoint, come_apart, is_in_forward, is_live, is_number, stands_apart
 from gradpath.rules.loops.outliving import Growing, may_be_learned_from
 
@@ -21,7 +30,7 @@ def lists(trace: Trace, executed: set[Node], source: Source) -> Iterator[Growing
         for place, each in enumerate(event.one_by_one()):
             stored.setdefault((event.site.node, place), []).append(each)
     for events in stored.values():
-        kept = [event for event in events if _is_kept(event)]
+        kept = [event for event in events if _is_kept(trace, event)]
         if len(kept) < 2 or not _grows(kept) or isinstance(statement_of(trace, kept[0].site.node), ast.AugAssign):
             continue  # An entry that is changed was there before.
         first = kept[0].tensor
@@ -81,12 +90,18 @@ def _outlasts_backward(trace: Trace, filled: Sequence[Stored]) -> bool:
     return False
 
 
-def _is_kept(event: Stored) -> bool:
-    """True if the container still holds the tensor when the path ends."""
+def _is_kept(trace: Trace, event: Stored) -> bool:
+    """True if the container still holds the tensor when the path ends, or a record in it does."""
     tensor = event.tensor
     if tensor is None or tensor.node is None or getattr(event.container, "elsewhere", False):
         return False  # Or a list that was made, and is emptied, in code that is not seen.
-    return event.is_kept
+    return id(event.value) in _held(trace, event.container)
+
+
+@once
+def _held(_: Trace, container: object) -> Set[int]:
+    """What a container, and each record in it, holds when the path ends, by identity."""
+    return {id(each) for part in parts_of(container) for each in (part, *in_record(part))}
 
 
 def _grows(events: list[Stored]) -> bool:

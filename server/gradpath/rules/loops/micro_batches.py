@@ -14,7 +14,7 @@ from gradpath.findings.stories import bindings
 from gradpath.findings.syntax import LOOPS, Definition, ancestry, block_of, call_of, function_of, statement_of, tests_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import repair_of
-from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Lent, Site, Stepped, Trace, iterations_between
+from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Lent, Site, Stepped, Trace, iterations_between, once
 from gradpath.repairs import Way
 from gradpath.rules.loops.lost_gradients import after_step
 from gradpath.source.index import holds, inside, variables
@@ -86,8 +86,8 @@ def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare 
     A literal that divides the loss has to be the one that the condition of the step counts by.
     """
     stepped = frozenset(id(tensor) for tensor in step.updated)
-    if step.known and not stepped:
-        return None  # No gradient arrives at all.
+    if (step.known and not stepped) or not (trace.loops or trace.decisions):
+        return None  # No gradient arrives at all, or all that is run is run once.
     arrived: BackwardRan | None = None
     waited = False
     for entry in flow:
@@ -112,6 +112,7 @@ def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare 
     return None
 
 
+@once
 def _may_wait(trace: Trace, step: Stepped) -> bool:
     """True if the path has decided that a step is due."""
     decided = {decision.node for decision in trace.decisions}

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from gradpath.autograd.tensor import UNSEEN, Node, Tensor
-from gradpath.findings.gradient_flow import Effect, Entry, flow_of, moment_of
-from gradpath.findings.graphs import leaves, nodes_of, reached_leaves, takes, terms_of
+from gradpath.findings.gradient_flow import Effect, Entry, concerning, flow_of, moment_of
+from gradpath.findings.graphs import is_of_terms, leaves, nodes_of, reached_leaves, takes
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
@@ -70,9 +70,7 @@ def stray_gradients(trace: Trace) -> Iterator[Stray]:
 def _stray(trace: Trace, flow: Sequence[Entry], leaf: Tensor) -> Stray | None:
     """The stray part of the gradient that the first step of a parameter uses, if that is of several backwards."""
     arrived: list[BackwardRan] = []
-    for entry in flow:
-        if not entry.concerns(leaf):
-            continue
+    for entry in concerning(trace, leaf):
         match entry.effect, entry.event:
             case Effect.ARRIVES, BackwardRan() as ran:
                 arrived.append(ran)
@@ -110,8 +108,9 @@ def _is_of_judge(
     stepped = {id(each) for each in step.updated}
     for other in between:
         judge = {id(each) for each in other.updated} & reached if isinstance(other, Stepped) else set[int]()
-        same = [stray, *_beside(trace, stray, other, judge)]
-        if judge and judge.isdisjoint(stepped) and _judges(leaf, same, own, judge):
+        if not judge or not judge.isdisjoint(stepped):
+            continue
+        if _judges(leaf, [stray, *_beside(trace, stray, other, judge)], own, judge):
             begun = moment_of(flow, own)
             later = (entry.effect for entry in flow[begun + 1 :] if entry.concerns_any(judge))
             taught = not judge.isdisjoint(map(id, reached_leaves(own)))
@@ -172,7 +171,7 @@ def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[i
         seen.add(node)
         if any(edge.accumulates is not None and id(edge.accumulates) in mine for edge in node.edges):
             return True
-        if terms_of([node]) or short_operation(node.name) in _PUTTING:
+        if is_of_terms(node) or short_operation(node.name) in _PUTTING:
             todo += node.edges
     return False
 

@@ -69,13 +69,17 @@ def doubled(trace: Trace) -> list[tuple[Given, Given]]:
 
     The first may have more of them, if the backwards before the steps of the second give it nothing.
     """
-    last = {id(given.optimizer): (given, _what_is_given(trace, given)) for given in trace.of(Given)}
-    pairs = combinations([(given, own) for given, own in last.values()], 2)
+    last = {id(given.optimizer): given for given in trace.of(Given)}
+    those = [
+        (each, frozenset(map(id, each.models or each.parameters)), _what_is_given(trace, each))
+        for each in last.values()
+    ]
     return [
         (one, two)
-        for (one, own), (two, same) in pairs
-        if same and _steps_after(trace, one, two) and not _made_for_others(trace, one, two)
-        if own == same or (same <= frozenset(map(id, one.models or one.parameters)) and _gets_nothing(trace, two))
+        for (one, parameters, own), (two, _, same) in combinations(those, 2)
+        if same and (own == same or same <= parameters)
+        if _steps_after(trace, one, two) and not _made_for_others(trace, one, two)
+        if own == same or _gets_nothing(trace, two)
     ]
 
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.aliases import memory_of, whole_of
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import Tensor, together
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Source, Step
@@ -75,10 +75,15 @@ def targets(trace: Trace) -> dict[ast.AST, Target]:
 def _copies(trace: Trace) -> Iterator[tuple[Tensor, Tensor]]:
     """The parameters of copies whose values went into a constant that an operation with a graph was given."""
     given = {id(each): each for event in trace.of(Built) for each in event.operands if not each.requires_grad}
+    if not any(map(_is_of_copy, together(given.values()))):
+        return
     for operand in given.values():
-        for tensor in (operand, *operand.ancestors()):
-            if tensor.is_parameter and tensor.copied is not None:
-                yield operand, whole_of(tensor)
+        for tensor in filter(_is_of_copy, operand.lineage()):
+            yield operand, whole_of(tensor)
+
+
+def _is_of_copy(tensor: Tensor) -> bool:
+    return tensor.is_parameter and tensor.copied is not None
 
 
 def _writes(trace: Trace) -> list[Mutated | Replaced]:

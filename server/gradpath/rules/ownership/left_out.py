@@ -15,9 +15,10 @@ from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes.optimizer_fixes import given_too
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Built, Lent, Named, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Lent, Named, Site, Trace, once
 from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, strangers
 from gradpath.source.index import methods_called
+from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -56,7 +57,7 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
 
 def _is_prepared(source: Source, event: Named) -> bool:
     """True if a program calls `train()` of a module, and looks after its parameters in no other way."""
-    asked = _asked_of(source.tree(event.site.path), event.name)
+    asked = _asked(source.tree(event.site.path)).get(event.name, set())
     return "train" in asked and asked.isdisjoint(_OTHERWISE - {"eval"})
 
 
@@ -151,19 +152,27 @@ def _goes_before(trace: Trace, source: Source, bound: Named, held: Set[int]) -> 
 
     Alone, an untrained module may be there to give features; one of the same sizes may be a copy.
     """
-    trained = [event for event in trace.of(Named) if not held.isdisjoint(ways_of(trace, event))]
-    statement = statement_of(trace, bound.site.node)
-    if not any(statement_of(trace, event.site.node) is statement for event in trained):
+    together = _named_together(trace).get(statement_of(trace, bound.site.node), ())
+    if all(held.isdisjoint(ways_of(trace, event)) for event in together):
         return False
     if _has_twin(trace, bound, held):
         return False
-    if not _OTHERWISE.isdisjoint(_asked_of(source.tree(bound.site.path), bound.name)):
+    if not _OTHERWISE.isdisjoint(_asked(source.tree(bound.site.path)).get(bound.name, ())):
         return False
     own = ways_of(trace, bound).keys()
     return any(
         any(id(tensor) in held for tensor in event.operands) and not own.isdisjoint(map(id, leaves([event.node])))
         for event in trace.of(Built)
     )
+
+
+@once
+def _named_together(trace: Trace) -> dict[ast.stmt, list[Named]]:
+    """The modules that get a name, by the statement that gives it."""
+    found: dict[ast.stmt, list[Named]] = {}
+    for event in trace.of(Named):
+        found.setdefault(statement_of(trace, event.site.node), []).append(event)
+    return found
 
 
 def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
@@ -181,7 +190,7 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
         node = min(called, key=lambda each: each.number, default=None)
         if tensor.operation != UNSEEN or node is None:
             continue
-        asked = _asked_of(source.tree(node.site.path), tensor.label)
+        asked = _asked(source.tree(node.site.path)).get(tensor.label, set())
         if "train" in asked and asked.isdisjoint(_OTHERWISE) and not held.isdisjoint(map(id, leaves([node]))):
             worded = partial(_is_called, trace, node.site, tensor.label)
             yield Lacking((tensor,), node.site, trace.of(Given), worded, repeated=True)
@@ -207,12 +216,13 @@ def _picks(trace: Trace, given: Given) -> bool:
     return chosen == 1
 
 
-def _asked_of(tree: ast.Module, name: str) -> set[str]:
-    """The methods that a file calls of whatever is called `name`; `train(False)` is an `eval()`."""
-    found: set[str] = set()
+@noted
+def _asked(tree: ast.Module) -> dict[str, set[str]]:
+    """The methods that a file calls, by the name of what it calls them of; `train(False)` is an `eval()`."""
+    found: dict[str, set[str]] = {}
     for owner, method, call in methods_called(tree):
-        if ast.unparse(owner).rpartition(".")[2] == name:
-            found.add("eval" if method == "train" and call.args else method)
+        name = ast.unparse(owner).rpartition(".")[2]
+        found.setdefault(name, set()).add("eval" if method == "train" and call.args else method)
     return found
 
 
@@ -222,11 +232,18 @@ _OTHERWISE = frozenset({"eval", "named_parameters", "parameters", "requires_grad
 
 def _follows(trace: Trace, own: Set[int], held: Set[int]) -> bool:
     """True if the module with these parameters works on what a trained one has computed."""
-    return any(
-        any(id(_before_views(tensor)) in own for tensor in event.operands)
-        and not held.isdisjoint(map(id, leaves([event.node])))
-        for event in trace.of(Built)
-    )
+    using = {event.node: None for key in own for event in _uses_of_views(trace).get(key, ())}
+    return any(not held.isdisjoint(map(id, leaves([node]))) for node in using)
+
+
+@once
+def _uses_of_views(trace: Trace) -> dict[int, list[Built]]:
+    """The operations that each tensor, by identity, was given to, or a view of it."""
+    found: dict[int, list[Built]] = {}
+    for event in trace.of(Built):
+        for each in event.operands:
+            found.setdefault(id(_before_views(each)), []).append(event)
+    return found
 
 
 def _before_views(tensor: Tensor) -> Tensor:
@@ -236,6 +253,7 @@ def _before_views(tensor: Tensor) -> Tensor:
     return tensor
 
 
+@once
 def _is_one_of_several(trace: Trace) -> bool:
     """True if an optimizer was given the parameters of several modules one by one: the next may be forgotten."""
     named = sorted((ways_of(trace, event) for event in trace.of(Named)), key=len, reverse=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.gradient_flow import Effect, flow_of, place_in
-from gradpath.findings.graphs import built_of, leads_to, leaves, nodes_of, terms_of
+from gradpath.findings.graphs import built_of, is_of_terms, leads_to, leaves, nodes_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
@@ -99,7 +99,7 @@ def products(built: Mapping[Node, Built], ran: BackwardRan, *, leaves_too: bool 
             and all(is_live(each) or (leaves_too and each.flag) for each in given)
         ):
             yield event
-        elif name in _CLIPPING or terms_of([node]):
+        elif name in _CLIPPING or is_of_terms(node):
             todo += node.edges
 
 

@@ -50,20 +50,19 @@ def anchored(trace: Trace, ran: BackwardRan) -> Iterator[Anchored]:
     A place where other parameters are compared, too, goes through all pairs, or follows what is rebound.
     """
     for events in _compared(trace):
-        if all(map(_is_of_itself, events)):
-            here = [each for each in events if each.node in ran.executed]
-            if here and _is_measured(trace, here[0]):
-                yield Anchored(here[0].site, _kept(here[0]), ran)
+        here = [each for each in events if each.node in ran.executed]
+        if here and _is_measured(trace, here[0]):
+            yield Anchored(here[0].site, _kept(here[0]), ran)
 
 
 @once
 def _compared(trace: Trace) -> list[list[Built]]:
-    """The comparisons of a path, place by place."""
+    """The places of a path that compare each parameter with itself."""
     compared: dict[ast.AST, list[Built]] = {}
     for event in trace.of(Built):
         if short_operation(event.node.name) in _COMPARING:
             compared.setdefault(event.site.node, []).append(event)
-    return list(compared.values())
+    return [events for events in compared.values() if all(map(_is_of_itself, events))]
 
 
 def _is_of_itself(event: Built) -> bool:

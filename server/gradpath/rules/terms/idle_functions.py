@@ -10,7 +10,7 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import ancestry
 from gradpath.fixes.cut_fixes import undone
-from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Trace, once
 from gradpath.source.index import inside
 from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass
@@ -45,16 +45,24 @@ class IdleFunction:
 
 def idle_functions(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[IdleFunction]:
     """The applications that have recorded nothing, of Functions of the file that compute a gradient."""
-    upstream = {id(each) for root in ran.call.roots for each in root.ancestors()}
-    for cut in (each for each in trace.of(CutOff) if id(each.tensor) in upstream):
+    upstream = {id(each) for root in ran.call.roots for each in root.ancestors()} if _applied(trace) else ()
+    for cut, name in _applied(trace):
+        if id(cut.tensor) in upstream and _computes_gradient(source.tree(cut.site.path), name):
+            yield IdleFunction(cut, name, ran)
+
+
+@once
+def _applied(trace: Trace) -> list[tuple[CutOff, str]]:
+    """What is cut off in the arguments of an `apply` that records nothing, with the class that is applied."""
+    cuts = [each for each in trace.of(CutOff) if short_operation(each.cut.how) in ("detach", "data")]
+    built = {event.site.node for event in trace.of(Built)} if cuts else ()
+    found: list[tuple[CutOff, str]] = []
+    for cut in cuts:
         around = ancestry(trace, cut.site.node)
         match around[-2] if len(around) > 1 else None:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="apply")) as call if (
-                short_operation(cut.cut.how) in ("detach", "data")
-                and _computes_gradient(source.tree(cut.site.path), name)
-                and all(event.site.node is not call for event in trace.of(Built))
-            ):
-                yield IdleFunction(cut, name, ran)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="apply")) as call if call not in built:
+                found.append((cut, name))
+    return found
 
 
 def _computes_gradient(tree: ast.Module, name: str) -> bool:

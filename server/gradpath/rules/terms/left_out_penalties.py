@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from gradpath.autograd.tensor import Tensor
+from gradpath.findings.gradient_flow import place_in
 from gradpath.findings.graphs import executed_nodes
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import bindings
 from gradpath.findings.unreached import has_others
 from gradpath.fixes.cut_fixes import added
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
 from gradpath.rules.terms.left_out_losses import is_passed_on, named_at, unread_nodes
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -45,13 +46,11 @@ def left_out_penalties(trace: Trace, source: Source, ran: BackwardRan) -> Iterat
 
     What is computed after it is there to be watched.
     """
-    before = (event for event in trace.events[: trace.events.index(ran)] if isinstance(event, Built))
-    made = [event for event in before if event.site.loops == ran.site.loops]
-    gradients = {each for event in made for each in event.operands if _is_differentiable_gradient(each)}
-    used = executed_nodes(trace) if gradients else set()
-    spare = {each for each in gradients if each.node not in used}
-    if has_others(trace) or not spare:
+    if not _spare_gradients(trace) or has_others(trace):
         return
+    before = (event for event in trace.events[: place_in(trace.events, ran)] if isinstance(event, Built))
+    made = [event for event in before if event.site.loops == ran.site.loops]
+    spare = {each for event in made for each in event.operands if each in _spare_gradients(trace)}
     ends = unread_nodes(trace)
     for event in made:
         penalty = next(iter(event.node.outputs), None)
@@ -62,6 +61,9 @@ def left_out_penalties(trace: Trace, source: Source, ran: BackwardRan) -> Iterat
             yield LeftOutPenalty(*named_at(trace, source, penalty, ran), penalty, gradient, ran)
 
 
-def _is_differentiable_gradient(tensor: Tensor) -> bool:
-    """True if a tensor is a gradient that can be differentiated."""
-    return tensor.operation == "gradient" and tensor.requires_grad
+@once
+def _spare_gradients(trace: Trace) -> Set[Tensor]:
+    """The gradients that could be differentiated, that something is computed of, and that no backward goes through."""
+    given = {each for event in trace.of(Built) for each in event.operands if each.operation == "gradient"}
+    used = executed_nodes(trace) if given else frozenset()
+    return {each for each in given if each.requires_grad and each.node not in used}

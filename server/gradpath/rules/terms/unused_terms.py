@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from itertools import islice
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_harmless
@@ -69,6 +70,7 @@ def _is_for_nobody(term: Tensor, cut: Tensor, used: Set[int]) -> bool:
     return bool(met) and met.isdisjoint(used)
 
 
+@once
 def _is_followed(trace: Trace) -> bool:
     """True if all that may use a gradient is seen: what each optimizer has is known, and nothing was handed out."""
     made = {id(given.optimizer) for given in trace.of(Given) if given.known or given.models}
@@ -115,13 +117,15 @@ def _flow(trace: Trace) -> list[tuple[Effect, Event, Set[int] | None]]:
 
 def _fates(trace: Trace, ran: BackwardRan) -> dict[int, Effect]:
     """The first event for each gradient that a backward gives, if there is one."""
+    flow = _flow(trace)
+    begun = next((place for place, (_, event, _) in enumerate(flow) if event is ran), len(flow))
     waiting = {id(leaf) for leaf in reached_leaves(ran)}
     fates: dict[int, Effect] = {}
-    begun = False
-    for effect, event, tensors in _flow(trace):
-        if begun and effect is not Effect.ARRIVES:
+    for effect, _, tensors in islice(flow, begun + 1, None):
+        if not waiting:
+            break
+        if effect is not Effect.ARRIVES:
             concerned = waiting if tensors is None else waiting & tensors
             fates.update(dict.fromkeys(concerned, effect))
             waiting = waiting - concerned
-        begun = begun or event is ran
     return fates

@@ -162,6 +162,8 @@ class Overlays:
         table = model_parts.table_of_parts(items)
         if table is not None:
             return unknowns.unknown_item(machine, table, index)
+        if items and all(isinstance(each, ModuleInstance) for each in items):
+            return items[0]  # As a `ModuleList` or a `ModuleDict` gives it.
         drawn: Value = UNDEFINED
         match index:
             case Unknown() if not index.is_data:

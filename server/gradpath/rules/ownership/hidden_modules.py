@@ -37,10 +37,7 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
         place = event.site.node
         if owner is None or not isinstance(place, ast.Attribute):
             continue
-        drawn = (each.value for each in inside(trace.entry, ast.Subscript))
-        if used.isdisjoint(map(id, event.tensors)) and not any(
-            isinstance(each, ast.Attribute) and each.attr == place.attr for each in drawn
-        ):
+        if used.isdisjoint(map(id, event.tensors)):
             continue
         tree = source.tree(event.site.path)
         trains = not steps and any(method == "backward" for _, method, _ in methods_called(tree))

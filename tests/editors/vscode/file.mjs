@@ -1,5 +1,5 @@
 // A faulty script: squiggle, problems, hover, the preferred fix by keyboard, save.
-import { visit } from "./workbench.mjs";
+import { again, SHORT, visit } from "./workbench.mjs";
 
 await visit(async (workbench) => {
   await workbench.open("train.py", "backward");
@@ -9,15 +9,17 @@ await visit(async (workbench) => {
   await workbench.shot("squiggle");
   const problems = await workbench.problems();
   await workbench.shot("problems");
-  await workbench.press("Control+1");
-  await workbench.press("F8"); // To the next problem; its message opens as a view within the text.
-  await workbench.press("Escape");
-  const shown = '.monaco-hover-content:visible:has-text("PyTorch:")';
   const shows = async () => {
-    await workbench.run("Show or Focus Hover"); // A slow answer may come when the hover has gone: it is asked again.
-    return workbench.see(shown, { timeout: 15_000 });
+    await workbench.press("Control+1");
+    await workbench.see(".monaco-editor.focused", { timeout: SHORT });
+    await workbench.press("F8"); // To the next problem; its message opens as a view within the text.
+    await workbench.see(".marker-widget", { timeout: SHORT });
+    await workbench.press("Escape");
+    await workbench.see(".marker-widget", { state: "detached", timeout: SHORT });
+    await workbench.run("Show or Focus Hover");
+    return workbench.see('.monaco-hover-content:visible:has-text("PyTorch:")', { timeout: SHORT });
   };
-  const hover = await (await shows().catch(shows).catch(shows)).textContent();
+  const hover = await (await again(shows, () => workbench.press("Escape"))).textContent();
   await workbench.shot("hover");
   await workbench.press("Escape");
   const fixes = await workbench.fixes();

@@ -3,9 +3,23 @@ import { join } from "node:path";
 import { browse } from "../browser.mjs";
 
 const LONG = 60_000;
+export const SHORT = 15_000;
+const BOX = ".quick-input-widget .quick-input-box input";
 
 /** The row that Enter takes: a list that is not filtered yet has the wanted one as well, below another. */
 const chosen = (text) => `.quick-input-list .monaco-list-row.focused:has-text("${text}")`;
+
+/** Does something that a slow answer may spoil, up to four times, and cleans up between them. */
+export async function again(what, cleanUp) {
+  for (let tries = 1; tries < 4; tries += 1) {
+    try {
+      return await what();
+    } catch {
+      await cleanUp(); // The last try tells what went wrong.
+    }
+  }
+  return what();
+}
 
 /** Opens the workspace folder, does the visit, and writes what it returns as JSON; a failure leaves a screenshot. */
 export async function visit(what) {
@@ -34,12 +48,20 @@ export class Workbench {
     return this.page.screenshot({ path: join(this.shots, `${name}.png`) });
   }
 
-  async open(name, containing) {
-    await this.press("Control+p");
-    await this.see(".quick-input-widget .quick-input-box input", { state: "visible" });
-    await this.page.keyboard.type(name);
-    await this.see(chosen(name));
+  /** Opens a quick input by its key, and takes the row of that text; on a busy machine the list may lose its filter, and is opened again. */
+  async pick(key, text) {
+    const list = async () => {
+      await this.press(key);
+      await this.see(BOX, { state: "visible", timeout: SHORT });
+      await this.page.keyboard.type(text);
+      await this.see(chosen(text), { timeout: SHORT });
+    };
+    await again(list, () => this.press("Escape"));
     await this.press("Enter");
+  }
+
+  async open(name, containing) {
+    await this.pick("Control+p", name);
     await this.see(`.monaco-editor .view-lines:has-text("${containing}")`);
   }
 
@@ -55,7 +77,7 @@ export class Workbench {
     const reached = `.monaco-editor .line-numbers.active-line-number:text-is("${line}")`;
     for (let tries = 0; tries < 3; tries += 1) {
       await this.press("Control+g");
-      await this.see(".quick-input-widget .quick-input-box input", { state: "visible" });
+      await this.see(BOX, { state: "visible" });
       await this.page.keyboard.type(`${line}:${column}`);
       await this.press("Enter");
       await this.see(".quick-input-widget", { state: "hidden" });
@@ -64,11 +86,7 @@ export class Workbench {
   }
 
   async run(command) {
-    await this.press("F1");
-    await this.see(".quick-input-widget .quick-input-box input", { state: "visible" });
-    await this.page.keyboard.type(command);
-    await this.see(chosen(command));
-    await this.press("Enter");
+    await this.pick("F1", command);
   }
 
   /** The entries of the Problems view, those of the related places among them. */

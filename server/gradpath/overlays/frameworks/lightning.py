@@ -40,12 +40,12 @@ class LightningInstance(ModuleInstance):
 
     def native_attribute(self, machine: Machine, name: str) -> Value:
         match name:
-            case "automatic_optimization":
+            case _ if name == _AUTOMATIC:
                 return True
             case "log" | "log_dict" | "print" | "save_hyperparameters" | "toggle_optimizer" | "untoggle_optimizer":
                 return NativeFunction(name, engines.nothing)
             case "manual_backward":
-                return NativeFunction(name, engines.backward)
+                return NativeFunction(name, self._manual_backward)
             case "optimizers":
                 return NativeFunction(name, lambda m, a: optimizers_of(m, self))
             case "clip_gradients":
@@ -58,6 +58,11 @@ class LightningInstance(ModuleInstance):
                     name, lambda m, a: m.call(m.attribute(self, "requires_grad_"), Arguments([wanted]))
                 )
         return super().native_attribute(machine, name)
+
+    def _manual_backward(self, machine: Machine, arguments: Arguments) -> Value:
+        """Lightning refuses it in a module whose optimization is automatic, so that of this one is not."""
+        self.attributes[_AUTOMATIC] = False
+        return engines.backward(machine, arguments)
 
 
 class LightningClass(ModuleClass, Caller):
@@ -84,7 +89,6 @@ def fit(machine: Machine, module: LightningInstance, batches: Value) -> None:
     if step is None:
         return
     optimizers = optimizers_of(machine, module)
-    automatic = machine.attribute(module, "automatic_optimization")
     host = iter(()) if batches is None else iterate(machine, batches)[0]
 
     names = [each.arg for each in (*step.node.args.posonlyargs, *step.node.args.args)][1:]
@@ -96,6 +100,7 @@ def fit(machine: Machine, module: LightningInstance, batches: Value) -> None:
         for stepped, index in turns:
             arguments = Arguments(given, {} if index is None else {_INDEX: index}, open=True)
             result = machine.call(machine.attribute(module, "training_step"), arguments)
+            automatic = machine.attribute(module, _AUTOMATIC)
             wanted = machine.decided(automatic) if isinstance(automatic, Unknown) else automatic
             if wanted is not False:
                 _optimize(machine, step, result, stepped, in_turn=len(turns) > 1)
@@ -103,6 +108,7 @@ def fit(machine: Machine, module: LightningInstance, batches: Value) -> None:
     engines.repeat(machine, step.node, host, run)
 
 
+_AUTOMATIC = "automatic_optimization"
 _INDEX = "optimizer_idx"
 """The parameter by which a step is told, before Lightning 2.0, for which of several optimizers it is run."""
 

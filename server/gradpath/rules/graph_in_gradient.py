@@ -113,8 +113,7 @@ def _fixes(trace: Trace, source: Source, run: BackwardRan, call: ast.Call) -> It
     document = source.document(run.site)
     statement = statement_of(trace, run.site.node)
     yield from _by_grad(trace, source, run, call, statement)
-    if not _is_used(trace, run, call):
-        yield from Fix.of(Repair(Way.CREATE_NO_MORE), Safety.UNSAFE, edits.drop_keyword(document, call, "create_graph"))
+    yield from Fix.of(Repair(Way.CREATE_NO_MORE), Safety.UNSAFE, edits.drop_keyword(document, call, "create_graph"))
     block = block_of(trace, statement)
     owner = _cleared_by(function_of(trace, statement))
     line = f"{owner}.zero_grad()"
@@ -150,14 +149,6 @@ def _by_grad(trace: Trace, source: Source, run: BackwardRan, call: ast.Call, sta
                 yield Fix.by(Repair(Way.USE_GRAD, text=text), Safety.UNSAFE, changes)
         case _:
             return
-
-
-def _is_used(trace: Trace, run: BackwardRan, call: ast.Call) -> bool:
-    """True if the gradients, or what may be computed from them, are back-propagated again."""
-    runs = trace.of(BackwardRan)
-    if trace.of(Lent) or any(each.site.node is not run.site.node for each in runs):
-        return True
-    return _reads_gradients(function_of(trace, call))
 
 
 def _cleared_by(function: ast.AST | None) -> str | None:

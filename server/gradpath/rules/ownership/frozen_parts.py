@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
@@ -10,10 +9,8 @@ from gradpath.findings.gradient_flow import is_harmless
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
-from gradpath.findings.syntax import ancestry, statement_of
 from gradpath.interpreter.trace import Flagged, Lent, Mutated, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import written
-from gradpath.source.index import inside
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -53,9 +50,8 @@ def frozen_parts(trace: Trace) -> Iterator[FrozenParts]:
     for events in found.values():
         since = trace.events[trace.events.index(events[-1]) :]
         step = next((each for each in since if isinstance(each, Stepped) and each.updated), None)
-        thawed = [each for each in since if isinstance(each, Flagged) and each.value]
         lent = any(isinstance(each, Lent) and not is_harmless(each) for each in since)
-        if step is not None and not lent and not any(_is_looked_up(trace, each) for each in thawed):
+        if step is not None and not lent:
             yield FrozenParts(tuple(each.tensor for each in events), events[0].site, step)
 
 
@@ -70,15 +66,3 @@ def _is_trained_in_part(trace: Trace, frozen: Flagged) -> bool:
         return False
     own = {id(each) for each in (whole.storage, *whole.storage.parts)}
     return any(learner.used and id(learner.tensor.storage) in own for learner in learners(trace).values())
-
-
-def _is_looked_up(trace: Trace, event: Flagged) -> bool:
-    """True if what is thawed at a place is found by methods, so that it may be any part of the model."""
-    loop = next((each for each in reversed(ancestry(trace, event.site.node)) if isinstance(each, ast.For)), None)
-    searched = statement_of(trace, event.site.node) if loop is None else loop.iter
-    functions = (each.func for each in inside(searched, ast.Call))
-    return not _NAMING.issuperset(getattr(each, "attr", "") or getattr(each, "id", "") for each in functions)
-
-
-_NAMING = frozenset({"parameters", "named_parameters", "getattr", "requires_grad_"})
-"""Functions that say which part it is."""

@@ -14,9 +14,9 @@ from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
-from gradpath.findings.syntax import statement_of
+from gradpath.findings.syntax import class_of, statement_of
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace, once
-from gradpath.source.index import holds, variables
+from gradpath.source.index import variables
 from gradpath.source.nodes import statements
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -105,8 +105,9 @@ def _is_run_through(trace: Trace, source: Source, name: str, own: ast.stmt | Non
     """
     last = name.rpartition(".")[2]
     ran = {_place(each) for each in (*trace.visits, own)}
+    owner = None if own is None else class_of(trace, own)
     for top in (each for tree in map(source.tree, source.documents) for each in tree.body):
-        if isinstance(top, ast.ClassDef) and own is not None and not holds(top, own):
+        if isinstance(top, ast.ClassDef) and (owner is None or top.name != owner.name):
             continue
         for each in statements([top]):
             speaks = any(getattr(found, "attr", getattr(found, "id", "")) == last for found in variables(each))

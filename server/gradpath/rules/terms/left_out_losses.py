@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.gradient_flow import is_whole
@@ -19,11 +19,9 @@ from gradpath.interpreter.trace import (
     Built,
     Site,
     Stepped,
-    Stored,
     Trace,
     in_record,
     once,
-    parts_of,
     tensor_of,
 )
 from gradpath.support.fast_dataclasses import dataclass
@@ -121,23 +119,7 @@ def is_passed_on(trace: Trace, loss: Tensor) -> bool:
     """True if something else may back-propagate a loss: it was returned, kept or handed to what is not seen."""
     if loss.left is not None or any(tensor_of(each) is loss for each in in_record(trace.returned)):
         return True
-    named = bindings(trace, loss)
-    return id(loss) in _kept(trace) or any(isinstance(bound.site.node, ast.Attribute) for bound in named)
-
-
-@once
-def _kept(trace: Trace) -> Set[int]:
-    """The tensors, by identity, that were put into containers which hold them, or records of them, to the end."""
-    held: dict[int, set[int]] = {}
-    found: set[int] = set()
-    for stored in trace.of(Stored):
-        container = stored.container
-        if id(container) not in held:
-            parts = parts_of(container)
-            held[id(container)] = {id(each) for part in parts for each in (part, *in_record(part))}
-        if id(stored.value) in held[id(container)]:
-            found.update(id(tensor_of(each)) for each in in_record(stored.value))
-    return found
+    return any(isinstance(bound.site.node, ast.Attribute) for bound in bindings(trace, loss))
 
 
 def named_at(trace: Trace, source: Source, loss: Tensor, ran: BackwardRan) -> tuple[Site, str]:

@@ -11,7 +11,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import name_of
 from gradpath.findings.syntax import call_of, function_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Bound, Failed, ReadOut, Trace
+from gradpath.interpreter.trace import Failed, ReadOut, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds, inside
 from gradpath.support.fast_dataclasses import replace
@@ -104,13 +104,7 @@ def _fixes(trace: Trace, source: Source, read: ReadOut | None) -> Iterator[Fix]:
         case _:
             edit, repair = edits.unwrap_call(document, call), Repair(Way.DROP_CUT, lines=lines, text=f"{read.how}()")
     if edit is not None:
-        yield Fix.by(repair, Safety.UNSAFE if _kept_elsewhere(trace, read) else Safety.SAFE, (edit,))
-
-
-def _kept_elsewhere(trace: Trace, read: ReadOut) -> bool:
-    """True if the number got names of its own besides the one that is back-propagated."""
-    names = {event.name for event in trace.of(Bound) if event.value is read}
-    return len(names) > 1
+        yield Fix.by(repair, Safety.SAFE, (edit,))
 
 
 RULE = Rule(

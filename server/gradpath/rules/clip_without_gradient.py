@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_harmless, is_whole, place_in
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_whole, place_in
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import same_activation
@@ -132,8 +132,7 @@ def _precedes_own_backward(trace: Trace, clip: Clipped) -> bool:
 
     No other optimizer still has to step by gradients that were there before.
     """
-    events = trace.among(BackwardRan, Cleared, Clipped, Lent, Stepped)
-    near = [each for each in events if each is clip or not (isinstance(each, Clipped) or _is_harmless(each))]
+    near = trace.among(BackwardRan, Cleared, Clipped, Lent, Stepped)
     index = place_in(near, clip)
     match near[max(0, index - 1) : index + 3]:
         case [Cleared(owner=cleared, site=place), _, BackwardRan(), Stepped(optimizer=stepped)] if cleared is stepped:
@@ -141,10 +140,6 @@ def _precedes_own_backward(trace: Trace, clip: Clipped) -> bool:
             waiting = any(_waits(near[:index], near[index:], other) for other in others)
             return same_activation(place, clip.site) and not waiting
     return False
-
-
-def _is_harmless(event: Event) -> bool:
-    return isinstance(event, Lent) and is_harmless(event)
 
 
 def _waits(before: Sequence[Event], after: Sequence[Event], optimizer: int) -> bool:

@@ -163,7 +163,7 @@ def _report(
     fixes = source.proposed(
         moving(trace, source, event.site, ran.site, Way.MOVE_AFTER_BACKWARD)
         if hidden.is_parameter
-        else (*_fixes(trace, source, event), *(_copied(trace, source, event) if hidden.node is not None else ()))
+        else (*_fixes(trace, source, event), *_copied(trace, source, event))
     )
     help_line = "make a new tensor instead of writing into the saved one"
     if hidden.is_parameter:

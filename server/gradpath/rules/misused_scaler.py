@@ -72,7 +72,6 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     scaler = _scaler(trace, source, failure.site)
     when = following(trace, failure.site, before)
     stepped = error.kind is not FaultKind.UNSCALED_TWICE
-    fixes = tuple(_updated(trace, source, before, scaler)) if stepped else ()
     divides = error.kind is not FaultKind.STEPPED_TWICE
     again = with_time(when, "divides" if divides else "steps again")
     return Report(
@@ -82,7 +81,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
         help=f"call `{scaler}.update()` after each step, and `unscale_` once before it",
-        fixes=fixes,
+        fixes=tuple(_updated(trace, source, before, scaler)),
     )
 
 

@@ -138,7 +138,7 @@ def _entries(trace: Trace, event: Event) -> Iterator[Entry]:
                 yield Entry(event, Effect.UNKNOWN, None)
         case GradientSet():
             yield Entry(event, Effect.UNKNOWN, _with_models([event.tensor]))
-        case Mutated() if short_operation(event.write.operation) not in _KEEPING and _is_gradient(event.tensor):
+        case Mutated() if short_operation(event.write.operation) not in _KEEPING and is_gradient(event.tensor):
             owner = _zeroed(trace, event)
             known = None if owner is None else frozenset((id(owner),))
             yield Entry(event, Effect.UNKNOWN if owner is None else Effect.CLEARED, known)
@@ -190,7 +190,7 @@ def gradient_read(trace: Trace, event: Mutated | Replaced) -> ast.Attribute | No
     return next((each for each in contents(written).attributes if each.attr == "grad"), None)
 
 
-def _is_gradient(tensor: Tensor) -> bool:
+def is_gradient(tensor: Tensor) -> bool:
     """True if a tensor is a gradient, or `.data` or a view of one."""
     return _gradient_of(tensor).operation == "gradient"
 

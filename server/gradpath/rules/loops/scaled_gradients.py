@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Safety
-from gradpath.findings.gradient_flow import is_harmless
+from gradpath.findings.gradient_flow import is_gradient, is_harmless
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import BackwardRan, Clipped, Lent, Scaled, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Clipped, GradientSet, Lent, Mutated, Scaled, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -64,12 +64,14 @@ def scaled_steps(trace: Trace) -> Iterator[ScaledStep]:
     scaled: dict[int, Scaled] = {}
     ran: BackwardRan | None = None
     clip: Clipped | None = None
-    for event in trace.among(Scaled, BackwardRan, Clipped, Stepped, Lent):
+    for event in trace.among(Scaled, BackwardRan, Clipped, Stepped, Lent, GradientSet, Mutated):
         match event:
             case Scaled(tensor=Tensor() as loss):
                 scaled[id(loss)] = event
-            case Scaled():
+            case Scaled() | GradientSet():
                 ran = clip = None
+            case Mutated(tensor=written) if is_gradient(written) and event.write.operation != "clip":
+                ran = clip = None  # It may divide by the scale.
             case BackwardRan() if event.call.accumulates:
                 ran, clip = (event if all(id(root) in scaled for root in event.call.roots) else None), None
             case Lent() if not is_harmless(event):

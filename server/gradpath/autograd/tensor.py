@@ -328,6 +328,11 @@ class Tensor:
         return tensor
 
     @property
+    def is_weight(self) -> bool:
+        """True if it is a parameter, or represents those of an unseen model."""
+        return self.is_parameter or self.operation == UNSEEN
+
+    @property
     def made_at(self) -> Site:
         """Where its value was computed last: where its node was made, or itself if it has none."""
         return self.origin if self.node is None else self.node.site

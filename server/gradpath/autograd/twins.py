@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradpath.autograd.tensor import UNSEEN, BackwardCall, Node, Tensor
+from gradpath.autograd.tensor import BackwardCall, Node
 
 
 def are_twins(node: Node, one: BackwardCall, other: BackwardCall) -> bool:
@@ -19,8 +19,4 @@ def are_twins(node: Node, one: BackwardCall, other: BackwardCall) -> bool:
 def _targets(call: BackwardCall, upstream: set[int]) -> set[int]:
     """What a loss compares with, by identity: without a graph, and computed from the parameters of a network."""
     found = (each for root in call.roots for each in root.lineage() if each.node is None and id(each) not in upstream)
-    return {id(each) for each in found if not each.is_parameter and any(map(_is_of_network, each.ancestors()))}
-
-
-def _is_of_network(tensor: Tensor) -> bool:
-    return tensor.is_parameter or tensor.operation == UNSEEN
+    return {id(each) for each in found if not each.is_parameter and any(one.is_weight for one in each.ancestors())}

@@ -22,6 +22,7 @@ from gradpath.findings.syntax import (
 )
 from gradpath.interpreter.trace import Bound, Built, Failed, Held, Kept, Site, Trace, iterations_between
 from gradpath.source.index import contents, methods_called, names_of, variables
+from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -127,7 +128,7 @@ class Case:
             statement = statement_of(self.trace, frame.node)
             around = frame.node if isinstance(statement, Compound) else statement
             for each in variables(around):
-                name = each.attr if isinstance(each, ast.Attribute) else each.id
+                name = last_name(each)
                 if name in appended and not self._is_fresh(frame, each):
                     return frame, each
         return self._gone_through(appended)

@@ -163,6 +163,11 @@ def is_harmless(event: Lent) -> bool:
     return event.name.startswith(HARMLESS)
 
 
+def lent(trace: Trace) -> list[Lent]:
+    """What unseen code got that need not leave gradients alone."""
+    return [event for event in trace.of(Lent) if not is_harmless(event)]
+
+
 def updated_by_hand(trace: Trace, event: Mutated | Replaced) -> Tensor | None:
     """The leaf that a write moves by its gradient, as `w -= 0.1 * w.grad` and `w.data.sub_(0.1 * w.grad)` do."""
     tensor = event.tensor

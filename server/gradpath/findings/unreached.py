@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence, Set
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
 from gradpath.findings import cuts
 from gradpath.findings.estimates import Estimate, estimate_with
-from gradpath.findings.gradient_flow import is_harmless, is_whole, looks_at_gradients, optimizer_name
+from gradpath.findings.gradient_flow import is_whole, lent, looks_at_gradients, optimizer_name
 from gradpath.findings.graphs import moved_leaves
 from gradpath.findings.learning import Learner, has_strangers, learners
 from gradpath.findings.parameters import in_modules
@@ -23,7 +23,6 @@ from gradpath.interpreter.trace import (
     Bound,
     Flagged,
     GradientSet,
-    Lent,
     Mutated,
     Replaced,
     Site,
@@ -149,8 +148,7 @@ def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
 
 def has_others(trace: Trace) -> bool:
     """True if something else than the backwards that are seen may give gradients."""
-    lent = not all(is_harmless(event) for event in trace.of(Lent))
-    return lent or bool(trace.of(GradientSet)) or bool(rewrappings(trace))
+    return bool(lent(trace) or trace.of(GradientSet)) or bool(rewrappings(trace))
 
 
 def _is_of_unseen(root: Tensor) -> bool:

@@ -160,6 +160,11 @@ class Machine:
             last = self._site = Site(frame.path, self.node, frame.caller, loops)
         return last
 
+    @property
+    def body(self) -> ast.AST:
+        """The code that runs: that of a function, or the one that the path was entered by."""
+        return self.trace.entry if self.frame.function is None else self.frame.function.node
+
     def loops(self) -> tuple[tuple[int, int], ...]:
         """The loops around, as a `Site` has them."""
         return self.frame.loops[-1].around if self.frame.loops else self.frame.outer_loops
@@ -410,8 +415,6 @@ class Machine:
         kept = self.library.kept(raised.frame) if raised.frame is not None and (hidden or not caught) else ()
         forgiven = caught and self.forgives and not hidden
         self.emit(Failed(name, message, raised.error, raised.subject, raised.site, forgiven, kept, hidden))
-
-    # Budget
 
     def step(self, statement: ast.stmt) -> None:
         """Count a statement; ends the path where the budget is used up."""

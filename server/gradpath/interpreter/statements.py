@@ -297,9 +297,9 @@ def _pass(machine: Machine, node: ast.stmt) -> Signal:
 
 
 def _if(machine: Machine, node: ast.If) -> Steps:
-    function = machine.frame.function
-    around = machine.trace.entry if function is None else function.node
-    at_hand = function is not None or (isinstance(around, ast.Module) and machine.frame.path == machine.file)
+    around = machine.body
+    in_module = isinstance(around, ast.Module) and machine.frame.path == machine.file
+    at_hand = machine.frame.function is not None or in_module
     arms = arms_of(node, around if at_hand else None)
     if not arms.tells:
         return (yield from _taken(machine, node, arms))

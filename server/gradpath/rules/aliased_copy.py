@@ -20,6 +20,7 @@ from gradpath.interpreter.trace import Bound, Built, CutOff, Mutated, Replaced, 
 from gradpath.rules.ownership.best_states import BestState, best_states
 from gradpath.rules.ownership.second_names import of_twins, references
 from gradpath.source.index import holds, variables
+from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 
@@ -109,7 +110,7 @@ def _of_best(trace: Trace, source: Source, kept: BestState) -> Report:
 
 def _names_of(trace: Trace, event: Loaded) -> list[Named]:
     """Where the names by which one network is loaded from itself were bound to it, in the order of the path."""
-    read = {node.attr if isinstance(node, ast.Attribute) else node.id for node in _names_in(event.site.node)}
+    read = set(map(last_name, _names_in(event.site.node)))
     named = [each for each in trace.of(Named) if each.module is event.owner and each.name in read]
     return list({each.name: each for each in named}.values())
 
@@ -129,7 +130,7 @@ def _unseen_twins(trace: Trace, mixture: Mixture) -> list[Bound]:
     frames = mixture.site.frames()
     loops = (each for frame in frames for each in ancestry(trace, frame.node) if isinstance(each, ast.For))
     heads = [*(each.iter for each in loops), *(frame.node for frame in frames if isinstance(frame.node, ast.Call))]
-    read = {each.attr if isinstance(each, ast.Attribute) else each.id for head in heads for each in variables(head)}
+    read = {last_name(each) for head in heads for each in variables(head)}
     networks: dict[int, dict[str, Bound]] = {}
     for event in trace.of(Bound):
         assigned = isinstance(statement_of(trace, event.site.node), ast.Assign)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
-from gradpath.findings.gradient_flow import Effect, Entry, flow_of, has_run_loops, is_harmless
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, has_run_loops, lent
 from gradpath.findings.graphs import executed_nodes, leaves, leaves_with_gradient
 from gradpath.findings.learning import has_strangers
 from gradpath.findings.report import Report, Rule, Source, Step
@@ -25,7 +25,6 @@ from gradpath.interpreter.trace import (
     Cleared,
     Flagged,
     GradientSet,
-    Lent,
     Site,
     Stepped,
     Trace,
@@ -159,7 +158,7 @@ def _holds_frozen_models(trace: Trace, steps: Sequence[Stepped]) -> bool:
     """
     if not all(step.models and step.site.loops and not step.updated and _takes_none(trace, step) for step in steps):
         return False
-    return not trace.of(Attached) and all(is_harmless(event) for event in trace.of(Lent))
+    return not trace.of(Attached) and not lent(trace)
 
 
 def _flags_at(trace: Trace, step: Stepped) -> dict[int, Flagged]:

@@ -77,20 +77,16 @@ def _trains(machine: Machine) -> bool:
     An average of parameters has a step at the most.
     """
     function = machine.frame.function
-    body = machine.trace.entry if function is None else function.node
-    named = _targets(body).get(machine.node)
+    named = _targets(machine.body).get(machine.node)
     owner = None if function is None else function.owner
-    bodies = [body] if owner is None or owner.node is None else [body, owner.node]
+    bodies = [machine.body] if owner is None or owner.node is None else [machine.body, owner.node]
     return named is not None and any(named in _trainers(each) for each in bodies)
 
 
 def _is_made_once(machine: Machine) -> bool:
     """True if the body has one such call: of two optimizers of a model each has a part, and it is not known which."""
-    function = machine.frame.function
-    body = machine.trace.entry if function is None else function.node
-    made = machine.node.func if isinstance(machine.node, ast.Call) else None
-    calls = [each for each in inside(body, ast.Call) if made is not None and last_name(each.func) == last_name(made)]
-    return len(calls) == 1
+    called = [last_name(each.func) for each in inside(machine.body, ast.Call)]
+    return isinstance(machine.node, ast.Call) and called.count(last_name(machine.node.func)) == 1
 
 
 @noted

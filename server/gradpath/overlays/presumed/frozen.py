@@ -193,7 +193,7 @@ def thaw(machine: Machine, model: Unknown) -> None:
 
 def _thaws_somewhere(machine: Machine) -> bool:
     """True if the running body also unfreezes something on some branch: the path shows what it does in any case."""
-    return _thaws(machine.trace.entry if machine.frame.function is None else machine.frame.function.node)
+    return _thaws(machine.body)
 
 
 @noted

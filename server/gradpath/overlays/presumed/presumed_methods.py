@@ -55,8 +55,7 @@ def _has_result(machine: Machine) -> bool:
     """True if the result of the call is used, as by `gradients = layer.backward(gradients)`: a loss returns None."""
     match machine.node:
         case ast.Call(func=ast.Attribute(attr="backward")):
-            function = machine.frame.function
-            body = nodes(machine.trace.entry if function is None else function.node)
+            body = nodes(machine.body)
             return any(isinstance(each, (ast.Assign, ast.Return)) and each.value is machine.node for each in body)
     return False  # A framework that calls it on what the program returns.
 

@@ -127,9 +127,7 @@ def _takes_place_of_data(value: Unknown, before: Value) -> bool:
 
 
 def _holds_modules(machine: Machine, place: str) -> bool:
-    function = machine.frame.function
-    body = machine.trace.entry if function is None else function.node
-    return any(each.startswith(f"{place}.") for each in _modules_in(body))
+    return any(each.startswith(f"{place}.") for each in _modules_in(machine.body))
 
 
 @noted
@@ -176,7 +174,7 @@ def is_called(machine: Machine, place: str) -> bool:
     """True if the running function, or for `self.x` its class, calls what the program calls so: it is no tensor."""
     function = machine.frame.function
     owner = None if function is None else function.owner or machine.frame.owner
-    bodies = [machine.trace.entry if function is None else function.node]
+    bodies = [machine.body]
     if owner is not None and _is_own(place):
         bodies = [each.node for each in owner.mro if isinstance(each.node, ast.ClassDef)]
     return bool(place) and any(place in _called_in(each) for each in bodies)

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from gradpath.autograd.tensor import UNSEEN
 from gradpath.diagnostic import Edit, Fix, Range, Safety
-from gradpath.findings.gradient_flow import HARMLESS, Effect, flow_of, is_harmless, looks_at_gradients
+from gradpath.findings.gradient_flow import HARMLESS, Effect, flow_of, lent, looks_at_gradients
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import same_activation
@@ -150,11 +149,6 @@ def _cleared_by(trace: Trace, cleared: Cleared) -> set[int]:
     return {id(tensor) for each in same for tensor in each.tensors} if any(each.known for each in same) else set()
 
 
-def _is_lent(trace: Trace, cleared: Cleared) -> bool:
-    """True if unseen code got an optimizer, and may step it."""
-    return any(event.reaches(cleared.owner) for event in trace.of(Lent) if not is_harmless(event))
-
-
 def _is_called_for_effect(trace: Trace, run: BackwardRan, cleared: Cleared) -> bool:
     """True if something unseen is called between a backward and a clearing, without an argument: `trainer.update()`."""
     events = trace.among(BackwardRan, Cleared, Discarded)
@@ -195,7 +189,7 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
     branches = {each: _in_its_place(trace, each) for each in others}
     arrived: BackwardRan | None = None
     begun, made = False, _is_made_here(trace, first)
-    shared = not made or _is_lent(trace, first)
+    shared = not made or any(event.reaches(first.owner) for event in lent(trace))
     for entry in flow_of(trace):
         event = entry.event
         if event is first:
@@ -248,7 +242,7 @@ def _gives_any(trace: Trace, run: BackwardRan, cleared: Cleared) -> bool:
     reached = reached_leaves(run)
     if own:
         return any(id(leaf) in own for leaf in reached)
-    return any(leaf.is_parameter or leaf.operation == UNSEEN for leaf in reached)
+    return any(leaf.is_weight for leaf in reached)
 
 
 def _name_of(trace: Trace, source: Source, cleared: Cleared) -> str | None:

@@ -11,7 +11,7 @@ from gradpath.findings.graphs import leads_to, reach
 from gradpath.findings.report import Source
 from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stored, Trace, iterations_between, parts_of, tensor_of
 from gradpath.source.index import head_of, inside, variables
-from gradpath.source.nodes import noted, statements
+from gradpath.source.nodes import last_name, noted, statements
 from gradpath.support.fast_dataclasses import dataclass
 
 E = TypeVar("E", Stored, Bound)
@@ -172,7 +172,7 @@ def may_be_learned_from(trace: Trace, source: Source, stored: Stored) -> bool:
     ]
     reads = [each for code in (*given, *returned, *unrun) for each in variables(code) if isinstance(each.ctx, ast.Load)]
     asked = [call.func.value for call in blind if isinstance(call.func, ast.Attribute)]
-    if any(_name(each) in names[:1] and _place(each) not in off for each in reads):
+    if any(last_name(each) in names[:1] and _place(each) not in off for each in reads):
         return True
     return len(names) > 1 and any(_names_of(each)[:1] == names[1:2] for each in asked)
 
@@ -193,7 +193,7 @@ def _without_gradients(tree: ast.Module) -> frozenset[tuple[int, int]]:
     return frozenset(
         _place(inner)
         for block in blocks
-        if any(name in ("no_grad", "inference_mode") for head in _heads(block) for name in map(_name, variables(head)))
+        if any(last_name(each) in ("no_grad", "inference_mode") for head in _heads(block) for each in variables(head))
         for statement in block.body
         if not isinstance(statement, ast.Return) or _computes(statement.value)
         for inner in inside(statement, ast.Name, ast.Attribute, ast.Call)
@@ -225,11 +225,7 @@ def _names_of(place: ast.AST) -> list[str]:
         case ast.Call(func=ast.Attribute(value=holder)) | ast.Subscript(value=holder):
             return _names_of(holder)
         case ast.Attribute(value=holder):
-            return [_name(place), *_names_of(holder)]
+            return [last_name(place), *_names_of(holder)]
         case ast.Name():
-            return [_name(place)]
+            return [last_name(place)]
     return []
-
-
-def _name(variable: ast.Name | ast.Attribute) -> str:
-    return variable.id if isinstance(variable, ast.Name) else variable.attr

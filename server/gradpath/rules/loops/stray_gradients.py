@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from gradpath.autograd.tensor import UNSEEN, Node, Tensor
+from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.gradient_flow import Effect, Entry, concerning, flow_of, moment_of
 from gradpath.findings.graphs import is_of_terms, leaves, nodes_of, reached_leaves, takes
 from gradpath.findings.learning import learners
@@ -58,7 +58,7 @@ def stray_gradients(trace: Trace) -> Iterator[Stray]:
         return
     for learner in learners(trace).values():
         leaf = learner.tensor
-        if leaf.is_parameter or leaf.operation == UNSEEN:
+        if leaf.is_weight:
             stray = _stray(trace, flow, leaf)
             if stray is not None:
                 key = stray.stray.site.node, stray.step.site.node
@@ -252,4 +252,4 @@ def _is_of_attack(
 
 
 def _is_attacked(leaf: Tensor, stepped: set[int]) -> bool:
-    return not leaf.is_parameter and leaf.operation != UNSEEN and id(leaf) not in stepped
+    return not leaf.is_weight and id(leaf) not in stepped

@@ -17,7 +17,7 @@ from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import class_of, statement_of
 from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace, once
 from gradpath.source.index import variables
-from gradpath.source.nodes import statements
+from gradpath.source.nodes import last_name, statements
 from gradpath.support.fast_dataclasses import dataclass
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -110,7 +110,7 @@ def _is_run_through(trace: Trace, source: Source, name: str, own: ast.stmt | Non
         if isinstance(top, ast.ClassDef) and (owner is None or top.name != owner.name):
             continue
         for each in statements([top]):
-            speaks = any(getattr(found, "attr", getattr(found, "id", "")) == last for found in variables(each))
+            speaks = any(last_name(found) == last for found in variables(each))
             if speaks and not isinstance(each, _DEFINITIONS) and _place(each) not in ran:
                 return False
     return True

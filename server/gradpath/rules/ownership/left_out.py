@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
 from gradpath.autograd.tensor import UNSEEN, Shape, Tensor
-from gradpath.findings.gradient_flow import flow_of, is_harmless
+from gradpath.findings.gradient_flow import flow_of, lent
 from gradpath.findings.graphs import leaves, takes
 from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Source, Step
@@ -41,7 +41,7 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
         if ways and assigned and ways.keys() <= strange.keys() and not _may_be_trained(trace, event):
             own = tuple(strange[each] for each in ways)
             worded = partial(_is_module, trace, event)
-            if _is_lent(trace, event.module):
+            if any(each.reaches(event.module) for each in lent(trace)):
                 pass  # The code that it was passed to may have loaded it, or may train it.
             elif (
                 _is_prepared(source, event)
@@ -130,11 +130,6 @@ def _parts(trace: Trace, event: Named, given: Given) -> set[int]:
     unseen = len(given.models) if event.module.has_unknown_parts else 0
     few = len(others) < len(parts) + unseen
     return {each for each, way in ways.items() if few and way.partition(".")[0] in others}
-
-
-def _is_lent(trace: Trace, module: object) -> bool:
-    """True if something that is not seen got hold of a module, or may have."""
-    return any(event.reaches(module) for event in trace.of(Lent) if not is_harmless(event))
 
 
 def _sizes(bound: Named) -> list[Shape | None]:

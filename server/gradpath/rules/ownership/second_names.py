@@ -16,6 +16,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.trace import BackwardRan, Bound, Named, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import variables
+from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass
 
 _OFF = ("no_grad", "inference_mode")
@@ -50,7 +51,7 @@ def references(trace: Trace, source: Source) -> Iterator[Reference]:
 def _names_at(site: Site) -> Set[str]:
     """The variables and attributes that are read in the calls that lead to a place."""
     calls = (frame.node for frame in site.frames() if isinstance(frame.node, ast.Call))
-    return {each.attr if isinstance(each, ast.Attribute) else each.id for call in calls for each in variables(call)}
+    return {last_name(each) for call in calls for each in variables(call)}
 
 
 def _pairs(trace: Trace) -> Iterator[tuple[Named | Bound, Named | Bound]]:
@@ -83,8 +84,7 @@ def _is_lasting(trace: Trace, source: Source, event: Named | Bound) -> bool:
         case ast.Assign(value=ast.Name() | ast.Attribute()):
             around = class_of(trace, event.site.node) or source.tree(event.site.path)
             stored = (each for each in variables(around) if isinstance(each.ctx, ast.Store))
-            names = [each.attr if isinstance(each, ast.Attribute) else each.id for each in stored]
-            return names.count(event.name) == 1 and not tests_of(trace, event.site)
+            return [*map(last_name, stored)].count(event.name) == 1 and not tests_of(trace, event.site)
     return False
 
 

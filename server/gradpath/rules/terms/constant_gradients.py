@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import PRESUMED, UNSEEN, BackwardCall, Node, Tensor
+from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
 from gradpath.findings.graphs import is_sum, leaves, nodes_of, reached_leaves
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.support.fast_dataclasses import dataclass
@@ -28,7 +28,7 @@ def constant_gradients(trace: Trace, ran: BackwardRan) -> Iterator[ConstantGradi
     if not any(not call.create_graph for call in asked):
         return
     measured = _without_weights(nodes_of(ran.call.roots))
-    reached = {id(leaf) for leaf in reached_leaves(ran) if _is_weight(leaf)}
+    reached = {id(leaf) for leaf in reached_leaves(ran) if leaf.is_weight}
     for event in trace.of(Built):
         if event.node not in measured or not is_sum(event.node):
             continue
@@ -59,7 +59,7 @@ def _gradient_of(operand: Tensor, asked: list[BackwardCall]) -> tuple[Tensor, Ba
         call = asked_for(each, asked) if each.operation == "gradient" and not each.requires_grad else None
         if call is not None:
             # Weights that an update has moved, as in MAML, are computed from weights.
-            of_inputs = call.targets is not None and not any(map(_is_weight, leaves(call.targets)))
+            of_inputs = call.targets is not None and not any(leaf.is_weight for leaf in leaves(call.targets))
             return (each, call) if of_inputs else None
     return None
 
@@ -72,7 +72,3 @@ def asked_for(gradient: Tensor, asked: list[BackwardCall]) -> BackwardCall | Non
         if site.node is made.node and site.loops == made.loops and not call.create_graph:
             return call
     return None
-
-
-def _is_weight(leaf: Tensor) -> bool:
-    return leaf.is_parameter or leaf.operation == UNSEEN

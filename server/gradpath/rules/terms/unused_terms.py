@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from itertools import islice
 
-from gradpath.autograd.tensor import UNSEEN, Tensor
-from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_harmless
+from gradpath.autograd.tensor import Tensor
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, lent
 from gradpath.findings.graphs import leaves, reached_leaves
 from gradpath.findings.learning import holdings
 from gradpath.findings.report import Source
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose, places_of
 from gradpath.findings.ways import Severed, ways_to
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Cleared, Event, GradientSet, Lent, Stepped, Trace, once
+from gradpath.interpreter.trace import BackwardRan, Cleared, Event, GradientSet, Stepped, Trace, once
 from gradpath.rules.terms.cut_terms import CutTerm
 from gradpath.rules.terms.summands import terms
 
@@ -78,7 +78,7 @@ def _is_followed(trace: Trace) -> bool:
     return (
         all(id(step.optimizer) in made or held[id(step.optimizer)] for step in trace.of(Stepped))
         and not trace.of(GradientSet)
-        and all(is_harmless(event) for event in trace.of(Lent))
+        and not lent(trace)
     )
 
 
@@ -92,7 +92,7 @@ def _is_used(trace: Trace, fates: dict[int, Effect], leaf: Tensor) -> bool:
     fate = fates.get(id(leaf))
     if fate is None:
         if all(id(leaf) not in own for own in holdings(trace).values()):
-            return not (leaf.is_parameter or leaf.operation == UNSEEN)
+            return not leaf.is_weight
         concerning = (effect for effect, _, tensors in _flow(trace) if tensors is None or id(leaf) in tensors)
         fate = next((effect for effect in concerning if effect is not Effect.ARRIVES), None)
     return fate is not Effect.CLEARED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from gradpath.autograd.tensor import SWITCHED_OFF
 from gradpath.source.imports import worked_on
 from gradpath.source.index import contents, inside, names_of
 from gradpath.source.nodes import Definition, nodes, noted
@@ -18,7 +19,6 @@ PARTING = words("chunk dsplit hsplit split split_with_sizes tensor_split unbind 
 
 _WEIGHTS = frozenset({"bias", "weight"})
 _PARAMETERS = frozenset({"named_parameters", "parameters"})
-_WITHOUT_GRAD = frozenset({"inference_mode", "no_grad"})
 
 Names = Mapping[str, str]
 """What the names of a file mean by its imports."""
@@ -27,7 +27,7 @@ Names = Mapping[str, str]
 @noted
 def is_without_grad(function: Definition) -> bool:
     """True if a decorator switches gradients off."""
-    return any(_mentions(each, _WITHOUT_GRAD) for each in function.decorator_list)
+    return any(_mentions(each, SWITCHED_OFF) for each in function.decorator_list)
 
 
 @noted
@@ -131,7 +131,7 @@ def _calls_of(name: str, body: ast.AST) -> set[ast.Call]:
 
 
 def _switches_off(block: ast.With) -> bool:
-    return any(_mentions(item.context_expr, _WITHOUT_GRAD) for item in block.items)
+    return any(_mentions(item.context_expr, SWITCHED_OFF) for item in block.items)
 
 
 def hands_on_weights(function: Definition, defined: Defined, names: Names) -> bool:

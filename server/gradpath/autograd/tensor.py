@@ -146,6 +146,9 @@ PRESUMED_LOSS = "presumed loss"
 REPARAMETRIZED = "torch.distributions.sample"
 """The detail of the cut of a sample that could have been drawn with a gradient: the class has `rsample`."""
 
+SWITCHED_OFF = frozenset({"inference_mode", "no_grad"})
+"""The modes without gradients, by the names that PyTorch and a `Cut` give them."""
+
 UNSEEN = "parameters"
 """The operation of a tensor that represents all parameters of an unseen model."""
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from gradpath.autograd.tensor import REPARAMETRIZED, Cut, Tensor
+from gradpath.autograd.tensor import REPARAMETRIZED, SWITCHED_OFF, Cut, Tensor
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import function_of, withs_around
@@ -148,7 +148,7 @@ def verdict(trace: Trace, source: Source, cause: Cause, near: Site) -> str:
     """The cause as the second half of a headline."""
     where = line_of(cause, near)
     text = source.short(cause.site, limit=34) if cause.site is not None else ""
-    if cause.how in _SWITCHED:
+    if cause.how in SWITCHED_OFF:
         return _switched_off(source, cause, switch_of(trace, source, cause), f"`{text}` {where}")
     words = _words(cause).headline
     return words.format(operation=_operation(cause), text=text, where=where, output=cause.output)
@@ -202,7 +202,7 @@ def steps(trace: Trace, source: Source, cause: Cause) -> Iterator[Step]:
     """The cause as labels."""
     if cause.site is None:
         return
-    if cause.how in _SWITCHED:
+    if cause.how in SWITCHED_OFF:
         switch = switch_of(trace, source, cause)
         if switch is not None:
             lasting = "switches gradients off for all that follows"
@@ -234,7 +234,7 @@ def way_out(cause: Cause) -> str:
     """The way out, as a help line."""
     if cause.how == "not differentiable":
         return _counterpart(cause)
-    if is_checkpoint(cause) and cause.how in _SWITCHED:
+    if is_checkpoint(cause) and cause.how in SWITCHED_OFF:
         return "use_reentrant=False builds the graph whatever the inputs are"
     return _words(cause).help
 
@@ -270,9 +270,8 @@ _ONE_OF_SEVERAL = _Words(
     "cuts the graph: what {operation} gives as `{output}` has no gradient",
     "",
 )
-_SWITCHED = ("no_grad", "inference_mode")
 _WORDS = {
-    **dict.fromkeys(_SWITCHED, _OFF),
+    **dict.fromkeys(SWITCHED_OFF, _OFF),
     **dict.fromkeys(("item", "float", "int", "tolist", "bool"), _NUMBER),
     "not differentiable": _Words(
         "{operation} {where} has no gradient", "cuts the graph: what {operation} gives here has no gradient", ""

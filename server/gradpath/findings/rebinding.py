@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from gradpath.autograd.aliases import memory_of
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import SWITCHED_OFF, Tensor
 from gradpath.findings.report import Source
 from gradpath.findings.stories import bindings, target_of
 from gradpath.findings.syntax import ancestry, function_of, statement_of
@@ -49,7 +49,7 @@ def rebinding_of(trace: Trace, source: Source, tensor: Tensor, *, scoped: bool =
                 continue
             leaf = leaves.get((name, scope, place))
             is_leaf = value.flag and value.node is None
-            cut = value.cut is not None and value.cut.how not in ("no_grad", "inference_mode")
+            cut = value.cut is not None and value.cut.how not in SWITCHED_OFF
             replaces = leaf is not None and leaf in value.ancestors()
             if leaf is not None and value is tensor and replaces and not is_leaf and not cut:
                 return event, leaf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence, Set
 
-from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
+from gradpath.autograd.tensor import PRESUMED, SWITCHED_OFF, UNSEEN, Tensor
 from gradpath.findings import cuts
 from gradpath.findings.estimates import Estimate, estimate_with
 from gradpath.findings.gradient_flow import is_whole, lent, looks_at_gradients, optimizer_name
@@ -33,8 +33,6 @@ from gradpath.interpreter.trace import (
 )
 from gradpath.source.index import contents, inside, methods_called
 from gradpath.support.fast_dataclasses import dataclass
-
-_OFF = ("no_grad", "inference_mode")
 
 _KEEPING = frozenset({"step", "clamp_", "clamp_min_", "clamp_max_", "clip_", "renorm_"})
 """Writes after which a parameter is what its gradients have made of it, within bounds."""
@@ -137,7 +135,10 @@ def may_be_meant(cause: cuts.Cause) -> bool:
 
     A reentrant checkpoint is there to save memory.
     """
-    return (cause.how in _OFF and not cuts.is_checkpoint(cause)) or short_operation(cause.how) in ("detach", "data")
+    return (cause.how in SWITCHED_OFF and not cuts.is_checkpoint(cause)) or short_operation(cause.how) in (
+        "detach",
+        "data",
+    )
 
 
 def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
@@ -234,7 +235,7 @@ def is_on_purpose(trace: Trace, source: Source, severed: Severed) -> bool:
 
 def _is_by_setting(trace: Trace, source: Source, severed: Severed) -> bool:
     site = severed.site
-    if severed.cause.how in _OFF:
+    if severed.cause.how in SWITCHED_OFF:
         switch = cuts.switch_of(trace, source, severed.cause)
         if switch is None and cuts.is_checkpoint(severed.cause):
             return False
@@ -311,7 +312,7 @@ def _is_of_another_optimizer(trace: Trace, found: Unreached) -> bool:
     """True if an optimizer got the wrong model: that of the targets, while the one that gets gradients has none."""
     own = {id(tensor) for tensor in found.parameters}
     alone = found.step.known and all(id(tensor) in own for tensor in found.step.parameters)
-    off = all(place.severed.cause.how in _OFF for place in found.places)
+    off = all(place.severed.cause.how in SWITCHED_OFF for place in found.places)
     return alone and off and bool(found.step.site.loops) and has_strangers(trace)
 
 
@@ -320,7 +321,7 @@ def places_of(trace: Trace, source: Source, severed: Sequence[Severed]) -> dict[
     found: dict[int, Place] = {}
     for each in severed:
         site = key = each.site
-        off = each.cause.how in _OFF
+        off = each.cause.how in SWITCHED_OFF
         switch = cuts.switch_of(trace, source, each.cause) if off else None
         checkpoint = cuts.checkpoint_of(each.cause) if off and switch is None else None
         if switch is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.provenance import LOADED, Presumption
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import SWITCHED_OFF, Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.findings import cuts
 from gradpath.findings.graphs import reach
@@ -177,7 +177,7 @@ def _fixes(trace: Trace, source: Source, cause: cuts.Cause, failure: Failed, roo
     given = _is_given(trace, root)
     part = None if given else part
     layer = requirement.thawed(trace, source, failure.site, part, failure.kept, sure=sure or given)
-    others = [each for each in cuts.other_causes(root, cause) if each.how not in ("no_grad", "inference_mode")]
+    others = [each for each in cuts.other_causes(root, cause) if each.how not in SWITCHED_OFF]
     found = [
         *(layer if given or (cause.how == "frozen" and part is not None) else ()),
         *cut_fixes.undo(trace, source, cause, failure.site),

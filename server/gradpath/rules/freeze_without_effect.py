@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import chain, dropwhile
 
+from gradpath.autograd.tensor import SWITCHED_OFF
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named
@@ -106,10 +107,7 @@ def _is_without_grad(tree: ast.Module, call: ast.Call) -> bool:
     way = next(filter(None, (index_of(each).way_to(call) for each in tree.body)), ())
     modes = [each.context_expr for block in way if isinstance(block, ast.With) for each in block.items]
     modes += [each for function in way if isinstance(function, ast.FunctionDef) for each in function.decorator_list]
-    return any(each.attr in _OFF for mode in modes for each in contents(mode).attributes)
-
-
-_OFF = frozenset({"no_grad", "inference_mode"})
+    return any(each.attr in SWITCHED_OFF for mode in modes for each in contents(mode).attributes)
 
 
 def _shown_by(trace: Trace, event: FlagMissed) -> Step | None:

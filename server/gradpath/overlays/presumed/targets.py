@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gradpath.autograd.ops import find_op
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import SWITCHED_OFF, Tensor
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item, Parameter, Undefined
@@ -18,8 +18,7 @@ from gradpath.overlays.torch.tensor_value import TensorValue
 _EITHER = frozenset({"huberloss", "l1loss", "mseloss", "smoothl1loss"})
 """Losses whose arguments may change places: what is computed without gradients is as likely the target itself."""
 
-_NO_GRAPH = frozenset({"no_grad", "inference_mode"})
-_ON_PURPOSE = _NO_GRAPH | {"detach"}
+_ON_PURPOSE = SWITCHED_OFF | {"detach"}
 
 
 def presume(machine: Machine, name: str, given: Mapping[str, Value]) -> None:

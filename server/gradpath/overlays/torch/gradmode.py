@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from gradpath.autograd.tensor import SWITCHED_OFF
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
@@ -95,9 +96,6 @@ class Guarded(Object):
         return machine.attribute(self.function, name)
 
 
-_OFF = frozenset({"inference_mode", "no_grad"})
-
-
 def is_entered_without_gradients(entered: Entered) -> bool:
     """True if a function without a caller is one that its class, or its file, calls only where gradients are off."""
     receiver, name = entered.receiver, entered.function.name
@@ -148,7 +146,7 @@ def _switches_off(statement: ast.stmt) -> bool:
 
 def _is_off(mode: ast.expr) -> bool:
     callee = mode.func if isinstance(mode, ast.Call) else mode
-    return place_of(callee).rpartition(".")[2] in _OFF
+    return place_of(callee).rpartition(".")[2] in SWITCHED_OFF
 
 
 def _maker(grad: bool) -> NativeFunction:

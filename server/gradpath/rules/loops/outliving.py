@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence, Set
 from typing import TypeVar
 
-from gradpath.autograd.tensor import Node, Tensor
+from gradpath.autograd.tensor import SWITCHED_OFF, Node, Tensor
 from gradpath.findings.graphs import leads_to, reach
 from gradpath.findings.report import Source
 from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stored, Trace, iterations_between, parts_of, tensor_of
@@ -193,7 +193,7 @@ def _without_gradients(tree: ast.Module) -> frozenset[tuple[int, int]]:
     return frozenset(
         _place(inner)
         for block in blocks
-        if any(last_name(each) in ("no_grad", "inference_mode") for head in _heads(block) for each in variables(head))
+        if any(last_name(each) in SWITCHED_OFF for head in _heads(block) for each in variables(head))
         for statement in block.body
         if not isinstance(statement, ast.Return) or _computes(statement.value)
         for inner in inside(statement, ast.Name, ast.Attribute, ast.Call)

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Set
 
+from gradpath.autograd.tensor import SWITCHED_OFF
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.graphs import moved_leaves
 from gradpath.findings.report import Report, Source, Step
@@ -18,8 +19,6 @@ from gradpath.repairs import Repair, Way
 from gradpath.source.index import variables
 from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass
-
-_OFF = ("no_grad", "inference_mode")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +40,7 @@ def references(trace: Trace, source: Source) -> Iterator[Reference]:
         live = {name for node in ran.executed for name in _names_at(node.site)}
         ways = ways_in(trace, ran)
         known = [found for leaf in moved_leaves(ran) if (found := ways(leaf)) is not None]
-        for cut in (each for found in known for each in found.cuts if each.cause.how in _OFF):
+        for cut in (each for found in known for each in found.cuts if each.cause.how in SWITCHED_OFF):
             blind = _names_at(cut.site)
             for first, second in pairs:
                 if first.name in live - blind and second.name in blind - live:

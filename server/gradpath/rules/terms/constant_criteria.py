@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import SWITCHED_OFF, Tensor
 from gradpath.findings import cuts
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of
@@ -80,7 +80,7 @@ def _criterion(trace: Trace, source: Source, ran: BackwardRan, term: Tensor) -> 
         ):
             continue  # The target.
         cause = None if first is None else cuts.cause_of_tensor(first)
-        if cause is None or cause.site is None or cause.how not in ("no_grad", "inference_mode"):
+        if cause is None or cause.site is None or cause.how not in SWITCHED_OFF:
             return None
         severed = Severed(cause, cause.site, ran)
         if is_of_another_time(severed) or is_on_purpose(trace, source, severed):

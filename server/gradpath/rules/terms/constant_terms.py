@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.provenance import Presumption
-from gradpath.autograd.tensor import PRESUMED_LOSS, BackwardCall, Node, Tensor
+from gradpath.autograd.tensor import PRESUMED_LOSS, SWITCHED_OFF, BackwardCall, Node, Tensor
 from gradpath.findings import cuts
 from gradpath.findings.graphs import leaves, moves_any, nodes_of, of_one_element, reach, reached_leaves, terms_of
 from gradpath.findings.report import Report, Source, Step
@@ -26,9 +26,7 @@ from gradpath.support.words import words
 _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
 """Operations that make a penalty of a gradient; a scaled one may be a step, as in first-order meta-learning."""
 
-_SWITCHED_OFF = frozenset({"no_grad", "inference_mode"})
-
-_VALUES_ALONE = _SWITCHED_OFF | {"not differentiable"}
+_VALUES_ALONE = SWITCHED_OFF | {"not differentiable"}
 """Cuts after which one number, such as a count, has nothing in a loss that anything could learn from."""
 
 _DISTANCES = words("norm vector_norm pow square abs cosine_similarity pairwise_distance cdist")
@@ -66,7 +64,7 @@ class Term:
 
     def report(self, trace: Trace, source: Source) -> Report:
         site = self.site
-        if self.cause.how in _SWITCHED_OFF:
+        if self.cause.how in SWITCHED_OFF:
             return self._blind(trace, source)
         cut = source.short(site, limit=40)
         name = name_of(trace, source, self.source, site) or ""
@@ -194,9 +192,9 @@ def _unlearned(
         cause = slips[0].cause
         one = scalar or _unscaled(value).one_element is True or cause.tensor.operation == PRESUMED_LOSS
         off = one and cause.how in (*_VALUES_ALONE, *cuts.COPIES)
-        off = off or (cause.how in _SWITCHED_OFF and _is_of_live_input(value))
+        off = off or (cause.how in SWITCHED_OFF and _is_of_live_input(value))
         off = off or (one and _is_of_score(cause))
-        if off or (cause.how in ("detach", "data", *_SWITCHED_OFF) and _is_measured(value, trace)):
+        if off or (cause.how in ("detach", "data", *SWITCHED_OFF) and _is_measured(value, trace)):
             cut = cause.tensor.cut
             kept = parameter if cut is None or cut.source is None else cut.source
             return Term(cause, kept, added, ran, measured=True, value=value)
@@ -230,7 +228,7 @@ def _is_of_live_input(value: Tensor) -> bool:
 def _is_live_there(tensor: Tensor) -> bool:
     """True if gradients were off where a tensor was computed from something that is sure to be on a graph."""
     cut = tensor.cut
-    if cut is None or cut.how not in _SWITCHED_OFF or cut.source is None:
+    if cut is None or cut.how not in SWITCHED_OFF or cut.source is None:
         return False
     return cut.source.node is not None and not cut.source.is_open
 

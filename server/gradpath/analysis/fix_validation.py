@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gradpath.analysis.check import THOROUGH, Analysis, check, never
 from gradpath.analysis.incremental import Ending
@@ -11,7 +11,7 @@ from gradpath.analysis.path_regression import loses, matched
 from gradpath.analysis.trial_states import AUTOGRAD, Key, State, Texts, new_reports
 from gradpath.analysis.trials import Trials
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Safety, best_of
+from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety, best_of
 from gradpath.findings.report import Rule
 from gradpath.fixes.advice import borne_out, rank, repeats, says
 from gradpath.fixes.lesson_changes import Change, costs, is_kept, makes_constant, still_learns
@@ -157,7 +157,9 @@ class _Workshop:
                 return None  # It was without effect.
             if next_fix is None:
                 older = all(
-                    self._was_masked(each, fix) or self._is_beyond(each, diagnostic, fix, state.texts) for each in left
+                    (self._was_masked(each, fix) and not self._shares(each, diagnostic, made, texts))
+                    or self._is_beyond(each, diagnostic, fix, texts)
+                    for each in left
                 )
                 return self._judged(made, state) if older and not self._loses(state, made, diagnostic) else None
             texts = self._trials.edited(texts, next_fix.edits)
@@ -203,8 +205,18 @@ class _Workshop:
 
     def _same_story(self, new: Diagnostic, old: Diagnostic, made: Fix, texts: Texts) -> bool:
         """True if a report on the `texts` that a fix `made` tells of the same places as one before it, step by step."""
-        told = [(each.path, self._trials.place_before(each, made.edits, texts)) for each in new.labels]
-        return new.rule == old.rule and told == [(label.path, label.range) for label in old.labels]
+        return new.rule == old.rule and self._places(new, made, texts) == [
+            (each.path, each.range) for each in old.labels
+        ]
+
+    def _shares(self, new: Diagnostic, old: Diagnostic, made: Fix, texts: Texts) -> bool:
+        """True if such a report tells of a place that led to the fault before, too: it is left of the same mistake."""
+        led = {(each.path, each.range) for each in old.labels[:-1]}
+        return new.rule == old.rule and not led.isdisjoint(self._places(new, made, texts)[:-1])
+
+    def _places(self, new: Diagnostic, made: Fix, texts: Texts) -> list[tuple[str, Range | None]]:
+        """The places that a report tells of, as they were before a fix `made` the `texts`."""
+        return [(each.path, self._trials.place_before(each, made.edits, texts)) for each in new.labels]
 
     def _touched(self, edits: Sequence[Edit]) -> set[Key]:
         """The reports under whose squiggle the edits change the text."""
@@ -259,7 +271,7 @@ class _Workshop:
         safe = one.safety is Safety.SAFE and other.safety is Safety.SAFE
         before = {path: Document(path, self._trials.text_of(path)) for path in texts}
         edits = tuple(edit for path, text in texts.items() for edit in difference(before[path], text))
-        repairs = tuple(dict.fromkeys((*one.repairs, *_in_lines(other.repairs, back))))
+        repairs = tuple(dict.fromkeys((*one.repairs, *_in_lines(one.repairs, other.repairs, back))))
         safety = Safety.SAFE if safe else Safety.UNSAFE
         made = Fix.by(repairs, safety, edits, rewrite=one.rewrite or other.rewrite)
         return replace(made, eligible=one.eligible and other.eligible)
@@ -333,9 +345,13 @@ def _same_subject(one: Fix, other: Fix) -> bool:
     return [each.subject for each in one.repairs[:1]] == [each.subject for each in other.repairs[:1]]
 
 
-def _in_lines(repairs: Sequence[Repair], back: Mapping[int, int]) -> tuple[Repair, ...]:
-    """Repairs with the numbers that lines had before other edits."""
-    return tuple(each.moved(lambda line: back.get(line, line)) for each in repairs)
+def _in_lines(done: Sequence[Repair], repairs: Sequence[Repair], back: Mapping[int, int]) -> Iterator[Repair]:
+    """Repairs with the numbers that lines had before those that are done, which may have written these lines."""
+    lines = {(each.way, each.text): each.lines for each in done}
+    for each in repairs:
+        moved = each.moved(lambda line: back.get(line, line))
+        written = any(line not in back for line in each.lines)
+        yield replace(moved, lines=lines.get((each.way, each.text), moved.lines)) if written else moved
 
 
 def _goes_on(idle: Diagnostic, fix: Fix) -> bool:

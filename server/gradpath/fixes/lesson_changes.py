@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from itertools import count
 
 from gradpath.fixes.lessons import Parameter, Place, Reach, Taught
 from gradpath.repairs import Cost
@@ -74,6 +76,8 @@ def is_kept(change: Change) -> bool:
     known = [(numbers[each.optimizer], change.moved(each.parameter), each.values) for each in before.lessons]
     new = [(each.optimizer, each.parameter, each.values) for each in after.lessons]
     if before.failed is not None:
+        if any(map(partial(_is_given_up, change), _wanted(before), count())):
+            return False
         if len(new) < len(known) or before.constant:
             return len(new) >= len(known)
         if new:
@@ -106,8 +110,19 @@ def still_learns(change: Change, *, truncated: bool = False) -> bool:
         return False
     if _steps_on_others(change) or _waits_in_vain(after):
         return False
-    wanted = [*before.reached, *([] if truncated and before.reached else [Reach(before.failed, _aims(before))])]
-    return not any(_is_lost(change, each, index) for index, each in enumerate(wanted))
+    return not any(map(partial(_is_lost, change), _wanted(before, truncated=truncated), count()))
+
+
+def _wanted(before: Taught, *, truncated: bool = False) -> list[Reach]:
+    """The backwards of a path, with the one that failed for what it was to train."""
+    failed = [] if before.failed is None or (truncated and before.reached) else [Reach(before.failed, _aims(before))]
+    return [*before.reached, *failed]
+
+
+def _is_given_up(change: Change, wanted: Reach, index: int) -> bool:
+    """True if a step no longer uses the gradient that a backward gave a parameter, though it would be there."""
+    lost, reach = _lost(change, wanted, index)
+    return reach is not None and not lost <= reach.cleared
 
 
 def _aims(before: Taught) -> frozenset[Parameter]:
@@ -161,26 +176,32 @@ def _has_other_terms(change: Change) -> bool:
 
 
 def _is_lost(change: Change, wanted: Reach, index: int) -> bool:
-    """True if a backward no longer comes to a parameter that the next steps update, as it did or was to do."""
+    """True if a backward no longer comes to a parameter, which no other loss is there for."""
+    lost, reach = _lost(change, wanted, index)
+    return not lost <= (frozenset() if reach is None else _taught_elsewhere(change.after, reach))
+
+
+def _lost(change: Change, wanted: Reach, index: int) -> tuple[frozenset[Parameter], Reach | None]:
+    """The parameters that a backward no longer comes to and that the next steps update, as it did or was to do."""
     after = change.after
     if not after.reached:
-        return False
+        return frozenset(), None
     reach = after.reached[min(index, len(after.reached) - 1)]
     given, stepped = reach.given, reach.stepped
     kept = {*change.lines.values()}
     if any(file == change.path and line not in kept for file, line, _ in given):
-        return False  # What the fix makes a leaf stands for another one.
+        return frozenset(), reach  # What the fix makes a leaf stands for another one.
     meant = wanted.given if wanted.stepped is None else wanted.given & wanted.stepped
     gone = set(map(change.moved, meant)) - given
-    lost = {each for each in gone if each is not None and (stepped is None or each in stepped)}
-    return not lost <= (_taught_elsewhere(after, given & stepped) if stepped is not None else frozenset())
+    return frozenset(each for each in gone if each is not None and (stepped is None or each in stepped)), reach
 
 
-def _taught_elsewhere(after: Taught, given: frozenset[Parameter]) -> frozenset[Parameter]:
+def _taught_elsewhere(after: Taught, reach: Reach) -> frozenset[Parameter]:
     """The parameters of optimizers that have losses of their own, if a backward has others that it is there for.
 
-    These are the `given` ones that it gives gradients to and that the next step updates.
+    These are the ones that it gives gradients to and that the next step updates.
     """
+    given = reach.given & (reach.stepped or frozenset())
     if not given:
         return frozenset()
     mine = frozenset[Parameter]().union(*(owned for owned in after.owned.values() if not owned.isdisjoint(given)))

@@ -34,11 +34,15 @@ Parameter = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """A backward: the parameters that it gave gradients to, and those of the steps that came next, if any did."""
+    """A backward: the parameters that it gave gradients to, and those of the steps that came next, if any did.
+
+    The gradients of those that were `cleared` before their next step were of no use.
+    """
 
     place: Place
     given: frozenset[Parameter]
     stepped: frozenset[Parameter] | None = None
+    cleared: frozenset[Parameter] = frozenset()
 
 
 _UNDOING = frozenset({"div", "true_divide", "sub", "rsub"})
@@ -107,6 +111,7 @@ class _Account:
         self._optimizers: dict[int, int] = {}
         self._reached: list[Reach] = []
         self._waiting, self._stepped = 0, False
+        self._cleared: dict[Parameter, int] = {}
         self._failure: Failed | None = None
         self._age = _Age()
         self._lasting = ValueNumbers(lasting=True)
@@ -127,6 +132,7 @@ class _Account:
                 for tensor in event.tensors:
                     self._places.pop(id(tensor), None)
                     self._values.pop(id(tensor), None)
+                self._cleared |= {self._names.of(each): len(self._reached) for each in event.tensors}
             case Stepped():
                 self._step(event.optimizer, event.held, event.updated)
             case Mutated() | Replaced():
@@ -186,7 +192,9 @@ class _Account:
         self._owned[number] = owned
         for index in range(self._waiting, len(self._reached)):
             reach = self._reached[index]
-            self._reached[index] = replace(reach, stepped=owned | (reach.stepped or frozenset()))
+            unused = frozenset(each for each in owned if self._cleared.get(each, 0) > index)
+            stepped = owned | (reach.stepped or frozenset())
+            self._reached[index] = replace(reach, stepped=stepped, cleared=reach.cleared | unused)
         self._stepped = True
         for tensor in dict.fromkeys(updated):
             backwards, values = self._places.get(id(tensor), ()), self._values.get(id(tensor), ())

@@ -21,6 +21,7 @@ from gradpath.fixes.requirement import optimizers
 from gradpath.interpreter.ownership import Given, Named, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
+from gradpath.source.document import Document
 from gradpath.source.index import contents, inside, names_in, stored_names
 from gradpath.source.nodes import last_name
 
@@ -42,21 +43,19 @@ def requiring(source: Source, step: Stepped) -> Iterator[Fix]:
         yield from Fix.of(Repair(Way.REQUIRE, text="requires_grad=True"), Safety.UNSAFE, change)
 
 
-def _made_later(trace: Trace, source: Source, step: Stepped, made: ast.Assign) -> Iterator[Fix]:
-    """The optimizer is made after what makes its model again, or gives it a new part: `model.fc = nn.Linear(8, 3)`."""
-    document, function, names = source.document(step.site), function_of(trace, made), names_in(made.value)
-    given = [
-        (each, target)
+def _made_later(trace: Trace, source: Source, step: Stepped, making: ast.Assign) -> Iterator[Fix]:
+    """After what last makes its model again, or gives it a new part: `model.fc = nn.Linear(8, 3)`."""
+    own = {ast.unparse(each) for each in inside(making.value, ast.Name, ast.Attribute)} - {"self"}
+    parts = tuple(f"{each}." for each in own)
+    bindings = [
+        each
         for each in trace.visits
-        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call) and each.lineno > made.lineno
-        for target in each.targets
-        if names & {part.id for part in contents(target).names} and function_of(trace, each) is function
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call) and each.lineno > making.lineno
+        for target in map(ast.unparse, each.targets)
+        if target in own or target.startswith(parts)
     ]
-    for last, target in given[-1:]:
-        moved = edits.relocated(document, [made], partial(edits.insert_after, document, last))
-        way = Way.OPTIMIZER_WHERE_MADE if isinstance(target, ast.Name) else Way.OPTIMIZER_WHERE_REPLACED
-        repair = Repair(way, (edits.flat(document, target),), (last.lineno,))
-        yield from Fix.of(repair, Safety.UNSAFE, moved, rewrite=True)
+    for binding in bindings[-1:]:
+        yield from _remade(trace, source.document(step.site), making, binding)
 
 
 def given_too(
@@ -84,29 +83,57 @@ def given_too(
                 change = edits.replace(document, call.args[0], f"[*{text}, {item}]")
         yield Fix.by(Repair(way, (part,)), Safety.UNSAFE, (change,))
     for frame in () if made is None or making is None else made.frames():
-        binding, document = statement_of(trace, frame.node), source.document(frame)
-        if making is None or not isinstance(binding, ast.Assign | ast.Expr) or given.site.path != frame.path:
-            continue
-        optimizer, shown = edits.flat(document, making.targets[0]), edits.flat(document, binding)
-        maker, local = function_of(trace, making), set[str]()
-        if maker is not function_of(trace, binding):
-            local = set() if maker is None else arguments_of(maker) | stored_names(maker)
-            if not optimizer.startswith("self."):
-                continue
-        bound = edits.flat(document, binding.targets[0]) if isinstance(binding, ast.Assign) else shown
-        after = placed(trace, document, [making], binding, after=True)
-        before = placed(trace, document, [binding], making)
-        here = names_in(making.value).isdisjoint(local - {"self"})
-        again = edits.insert_after(document, binding, edits.flat(document, making)) if here else None
-        group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
-        added = edits.insert_after(document, binding, group) if part else None
-        for way, subject, text, changes in (
-            (Way.OPTIMIZER_AFTER, optimizer, bound, after),
-            (Way.SET_BEFORE, bound, optimizer, before),
-            (Way.ADD_GROUP, part, group, None if added is None else (added,)),
-            (Way.OPTIMIZER_AGAIN, optimizer, bound, None if again is None else (again,)),
-        ):
-            yield from Fix.of(Repair(way, (subject,), text=text), Safety.UNSAFE, changes)
+        binding = statement_of(trace, frame.node)
+        if making is not None and isinstance(binding, ast.Assign | ast.Expr) and given.site.path == frame.path:
+            yield from _remade(trace, source.document(frame), making, binding, part and parameters, part)
+
+
+def _remade(
+    trace: Trace,
+    document: Document,
+    making: ast.Assign,
+    binding: ast.Assign | ast.Expr,
+    parameters: str = "",
+    part: str = "",
+) -> Iterator[Fix]:
+    """The optimizer is made after the statement that binds what it lacks, or this comes before it.
+
+    Else it gets the new `parameters` there, or is made once more.
+    """
+    optimizer, shown = edits.flat(document, making.targets[0]), edits.flat(document, binding)
+    maker, local, after = function_of(trace, making), set[str](), None
+    if maker is function_of(trace, binding):
+        after = edits.relocated(document, [making], partial(edits.insert_after, document, binding))
+    else:
+        local = set() if maker is None else arguments_of(maker) | stored_names(maker)
+        if not optimizer.startswith("self."):
+            return
+    bound = edits.flat(document, binding.targets[0]) if isinstance(binding, ast.Assign) else shown
+    before = placed(trace, document, [binding], making)
+    here = names_in(making.value).isdisjoint(local - {"self"})
+    again = edits.insert_after(document, binding, edits.flat(document, making)) if here else None
+    group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
+    added = edits.insert_after(document, binding, group) if part else None
+    for way, subject, text, changes in (
+        (Way.OPTIMIZER_AFTER, optimizer, bound, after),
+        (Way.SET_BEFORE, bound, optimizer, before),
+        (Way.ADD_GROUP, part, group, None if added is None else (added,)),
+        (Way.OPTIMIZER_AGAIN, optimizer, bound, None if again is None else (again,)),
+    ):
+        yield from Fix.of(Repair(way, (subject,), text=text), Safety.UNSAFE, changes)
+
+
+def loaded(trace: Trace, source: Source, bound: Site) -> Iterator[Fix]:
+    """`model.load_state_dict(best.state_dict())` for `model = copy.deepcopy(best)`: the optimizer keeps its model."""
+    statement, document = statement_of(trace, bound.node), source.document(bound)
+    match statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
+            if isinstance(value, ast.Call) and last_name(value.func) in ("deepcopy", "copy") and len(value.args) == 1:
+                value = value.args[0]
+            text = f"{edits.flat(document, target)}.load_state_dict({edits.flat(document, value)}.state_dict())"
+            if isinstance(value, ast.Name | ast.Attribute):
+                repair = Repair(Way.LOAD_VALUES, text=text)
+                yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, statement, text),))
 
 
 def _assignment(trace: Trace, site: Site) -> ast.Assign | None:

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Safety
+from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import block_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Trace
+from gradpath.interpreter.trace import Named, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import inside, names_in, stored_names
+from gradpath.source.index import contents, inside, names_in, stored_names
 
 
 def put_together(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
@@ -47,6 +48,24 @@ def put_together(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
         change = edits.relocated(document, taking, lambda *lines: edits.insert_before(document, first, *lines, text))
     repair = Repair(Way.FROM_PARTS, (whole.id,), (taking[-1].lineno,), text)
     yield from Fix.of(repair, Safety.UNSAFE, change)
+
+
+def computed_with(trace: Trace, source: Source, wanted: Tensor, output: Tensor) -> Iterator[Fix]:
+    """`fast(x)` for `model(x)`: the output is computed with the copy whose gradient is asked for."""
+    names: dict[int, str] = {}
+    for event in trace.of(Named):
+        names |= dict.fromkeys(ways_of(trace, event), event.name)
+    own, other = names.get(id(wanted)), names.get(id(wanted.copied))
+    if own is None or other is None or all(each is not wanted.copied for each in output.ancestors()):
+        return
+    made = (each for each in output.lineage() if isinstance(each.origin, Site) and each.origin.node is not None)
+    frames = [frame for each in made for frame in each.origin.frames()]
+    calls = {each: frame for frame in frames for each in contents(statement_of(trace, frame.node)).calls}
+    uses = {each.func: frame for each, frame in calls.items() if ast.unparse(each.func) == other}
+    if uses:
+        repair = Repair(Way.COMPUTE_WITH, (own,), tuple(sorted({each.lineno for each in uses})))
+        changes = tuple(edits.replace(source.document(frame), each, own) for each, frame in uses.items())
+        yield Fix.by(repair, Safety.UNSAFE, changes)
 
 
 def _pairs(statement: ast.stmt) -> Iterator[tuple[str, ast.Subscript]]:

@@ -99,7 +99,13 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         why = f"it was not computed from `{name}`"
         steps = [Step(wanted.made_at, "makes a tensor that the output does not depend on")]
         way = "compute with the tensor itself whose gradient is asked for, not with what it was taken from or copied to"
-        fixes = source.proposed((*_without_copy(trace, source, failure), *parts.put_together(trace, source, wanted)))
+        found = (
+            *_without_copy(trace, source, failure),
+            *parts.put_together(trace, source, wanted),
+            *parts.computed_with(trace, source, wanted, output),
+            *_zeros(trace, source, failure),
+        )
+        fixes = source.proposed(found)
     return Report(
         failure.site,
         f"nothing leads back from `{result}` to `{name}`: {why}",
@@ -121,6 +127,14 @@ def _without_copy(trace: Trace, source: Source, failure: Failed) -> Iterator[Fix
             text = edits.flat(document, own)
             repair = Repair(Way.ASK_ITSELF, (text,))
             yield Fix.by(repair, Safety.SAFE, (edits.replace(document, given, text),))
+
+
+def _zeros(trace: Trace, source: Source, failure: Failed) -> Iterator[Fix]:
+    """`materialize_grads=True` where the output was computed from others of the tensors that are asked for."""
+    call, ran = call_of(trace, failure.site.node), None if failure.error is None else failure.error.call
+    if call is not None and ran is not None and any(each in ran.givers for each in ran.targets or ()):
+        edit = edits.add_keyword(source.document(failure.site), call, "materialize_grads", "True")
+        yield from Fix.of(Repair(Way.ZEROS_FOR_UNUSED, lines=(failure.site.line,)), Safety.UNSAFE, edit)
 
 
 def _required_late(trace: Trace, wanted: Tensor, output: Tensor) -> Flagged | None:

@@ -12,7 +12,7 @@ from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import statement_of
-from gradpath.fixes.optimizer_fixes import given_too, of_others
+from gradpath.fixes.optimizer_fixes import given_too, loaded, of_others
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, GradientSet, Named, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers
@@ -43,7 +43,7 @@ def _takes_the_name(trace: Trace, bound: Named, source: Source, given: Given) ->
         f"`{name}` is never trained from here on: its optimizer has the parameters of the old one",
         (Step(given.site, "takes the parameters of the old one"), Step(bound.site, "another module, of the same name")),
         f"make the optimizer again, or load the values: `{name}.load_state_dict(...)`",
-        given_too(trace, source, given, bound.site, name),
+        (*loaded(trace, source, bound.site), *given_too(trace, source, given, bound.site, name)),
         arrives="gives it gradients",
     )
 
@@ -100,7 +100,7 @@ def _takes_the_place(trace: Trace, site: Site, source: Source, given: Given) -> 
         f"`{source.short(site)}` is never trained: its optimizer has the parameters of the old one",
         (Step(given.site, "takes the parameters of the old one"), Step(site, "another model takes its place")),
         "make the optimizer again, or load the values: `load_state_dict(...)`",
-        given_too(trace, source, given, site),
+        (*loaded(trace, source, site), *given_too(trace, source, given, site)),
         arrives="gives the new one gradients",
         last="leaves the new one as it is",
     )
@@ -111,7 +111,7 @@ def _is_a_copy(trace: Trace, site: Site, source: Source, given: Given) -> Words:
         f"`{source.short(site)}` is never trained: its optimizer has the parameters of the original",
         (Step(given.site, "takes the parameters of the original"), Step(site, "copies it")),
         "make an optimizer for the copy",
-        given_too(trace, source, given, site),
+        (*loaded(trace, source, site), *given_too(trace, source, given, site)),
         arrives="gives the copy gradients",
         last="leaves the copy as it is",
     )

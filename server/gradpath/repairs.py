@@ -100,7 +100,6 @@ class Way(Enum):
     MAKE_ONCE = _T.MOVE, "Make it once, in `__init__`: `{text}`"
     MOVE_TO_READER = _T.MOVE, "Compute {what} in `{text}`: move {lines} there"
     MOVE_TO_READING = _T.MOVE, "Compute {what} in `{text}`: move {lines} before line {near}"
-    SET_BEFORE = _T.MOVE, "Set {what} before `{text}` is made"
     AGAIN_BEFORE = _T.RECOMPUTE, "Run {lines} again before line {near}{stated}"
     AGAIN_AFTER = _T.RECOMPUTE, "Run {lines} again after line {near}{stated}"
     AGAIN_RECORDED = _T.RECOMPUTE, "Run {lines} again before line {near}, where it is recorded{stated}"

@@ -31,7 +31,7 @@ def detachments(crossing: Crossing) -> Iterator[Fix]:
     for fix in _after_backward(crossing):
         (own if all(_is_own(each) for each in fix.repairs[0].subjects) else others).append(fix)
     yield from own
-    yield from _where_kept(crossing)
+    yield from detached_where_kept(crossing)
     yield from _before_use(crossing)
     yield from others
     yield from detached_where_read(crossing)
@@ -173,9 +173,12 @@ def _is_old(crossing: Crossing, tensors: Sequence[Tensor]) -> bool:
 # Where the value is kept
 
 
-def _where_kept(crossing: Crossing) -> Iterator[Fix]:
-    """`self.last = out.detach()`, `memory.append(x.detach())`: what is for later keeps the value alone."""
-    places = [_keeping(crossing, edge) for edge in crossing.entered]
+def detached_where_kept(crossing: Crossing, *, early: bool = False) -> Iterator[Fix]:
+    """`self.last = out.detach()`, `memory.append(x.detach())`: what is for later keeps the value alone.
+
+    An `early` value is computed once, and trained by nothing: any variable keeps it.
+    """
+    places = [_keeping(crossing, edge, early=early) for edge in crossing.entered]
     found = {id(each[1]): each for each in places if each is not None}
     if None in places or len({each[0].path for each in found.values()}) != 1 or len(found) > MOST:
         return
@@ -189,7 +192,7 @@ def _where_kept(crossing: Crossing) -> Iterator[Fix]:
         yield _fix(Way.STORE_VALUE, names, sorted({value.lineno for _, value, _ in found.values()}), text, changes)
 
 
-def _keeping(crossing: Crossing, node: Node) -> tuple[Site, ast.expr, str] | None:
+def _keeping(crossing: Crossing, node: Node, *, early: bool) -> tuple[Site, ast.expr, str] | None:
     """The expression of which the value is put where it is found later, and what that is called, if it has a name."""
     for event in reversed(crossing.trace.events):
         if not isinstance(event, Bound | Stored) or event.tensor is None or event.tensor.node is not node:
@@ -204,6 +207,8 @@ def _keeping(crossing: Crossing, node: Node) -> tuple[Site, ast.expr, str] | Non
                 isinstance(event, Bound) and name == event.name
             ):
                 return event.site, value, crossing.source.text(event.site, target)
+            case _, ast.Assign(targets=[ast.Name(id=name)], value=value) if early:
+                return event.site, value, name
             case _, ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Attribute() as value):
                 if crossing.loop is not None and is_read_first(crossing.loop.body, name):
                     return event.site, value, name
@@ -222,23 +227,6 @@ def _packed(crossing: Crossing, bound: Bound) -> Iterator[ast.expr]:
                 each.lineno > bound.site.line and function_of(crossing.trace, each) is body
             ):
                 yield from (item for item in items if isinstance(item, ast.Name) and item.id == bound.name)
-
-
-def detached_where_made(crossing: Crossing) -> Iterator[Fix]:
-    """`labels = (x @ w).detach()`: what is computed once, and trained by nothing, begins as a value alone."""
-    for event in crossing.trace.of(Bound):
-        if event.tensor is None or event.tensor.node not in crossing.entered:
-            continue
-        match statement_of(crossing.trace, event.site.node):
-            case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
-                document = crossing.source.document(event.site)
-                name, kept = (
-                    edits.flat(document, target),
-                    edits.followed(edits.flat(document, value), value, ".detach()"),
-                )
-                edit = edits.append(document, value, ".detach()")
-                yield _fix(Way.STORE_VALUE, [name], [value.lineno], f"{name} = {kept}", edit)
-        return
 
 
 # Before it is used again
@@ -287,7 +275,7 @@ def detached_for(trace: Trace, source: Source, tensor: Tensor, site: Site, kept:
         for read in reads:
             yield from rewritten(trace, source, frame, ".detach()", Way.DETACH_ON, read)
     if tensor.node is not None:
-        yield from _where_kept(Crossing(trace, source, ((tensor.node, tensor.node),), site, kept))
+        yield from detached_where_kept(Crossing(trace, source, ((tensor.node, tensor.node),), site, kept))
         near = next((each for each in kept if tensor in each.form.tensors and not each.text.isidentifier()), None)
         if near is not None and not tensor.is_parameter:
             yield from _detached_before(trace, source, near, site)

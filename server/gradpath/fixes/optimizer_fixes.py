@@ -15,7 +15,6 @@ from gradpath.findings.report import Source
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import arguments_of, call_of, class_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import placed
 from gradpath.fixes.origins import given_to
 from gradpath.fixes.requirement import optimizers
 from gradpath.interpreter.ownership import Given, Named, Overlooked
@@ -33,14 +32,6 @@ def reached(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:
         ((statement, site),) = made.items()
         yield from _made_later(trace, source, step, statement)
         yield from of_others(trace, source, site)
-
-
-def requiring(source: Source, step: Stepped) -> Iterator[Fix]:
-    """`requires_grad=True` for the one new tensor that an optimizer has."""
-    made = step.parameters[0].origin if len(step.parameters) == 1 else None
-    if isinstance(made, Site) and isinstance(made.node, ast.Call):
-        change = edits.add_keyword(source.document(made), made.node, "requires_grad", "True")
-        yield from Fix.of(Repair(Way.REQUIRE, text="requires_grad=True"), Safety.UNSAFE, change)
 
 
 def _made_later(trace: Trace, source: Source, step: Stepped, making: ast.Assign) -> Iterator[Fix]:
@@ -96,10 +87,7 @@ def _remade(
     parameters: str = "",
     part: str = "",
 ) -> Iterator[Fix]:
-    """The optimizer is made after the statement that binds what it lacks, or this comes before it.
-
-    Else it gets the new `parameters` there, or is made once more.
-    """
+    """The optimizer is made after the statement that binds what it lacks, gets its `parameters`, or is made again."""
     optimizer, shown = edits.flat(document, making.targets[0]), edits.flat(document, binding)
     maker, local, after = function_of(trace, making), set[str](), None
     if maker is function_of(trace, binding):
@@ -109,14 +97,12 @@ def _remade(
         if not optimizer.startswith("self."):
             return
     bound = edits.flat(document, binding.targets[0]) if isinstance(binding, ast.Assign) else shown
-    before = placed(trace, document, [binding], making)
     here = names_in(making.value).isdisjoint(local - {"self"})
     again = edits.insert_after(document, binding, edits.flat(document, making)) if here else None
     group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
     added = edits.insert_after(document, binding, group) if part else None
     for way, subject, text, changes in (
         (Way.OPTIMIZER_AFTER, optimizer, bound, after),
-        (Way.SET_BEFORE, bound, optimizer, before),
         (Way.ADD_GROUP, part, group, None if added is None else (added,)),
         (Way.OPTIMIZER_AGAIN, optimizer, bound, None if again is None else (again,)),
     ):

@@ -17,7 +17,7 @@ from gradpath.findings.stories import same_activation, short_operation, since, s
 from gradpath.findings.syntax import block_of, call_of, statement_of
 from gradpath.findings.trained import trained_next, trains_nothing, trains_nothing_upstream
 from gradpath.fixes import edits
-from gradpath.fixes.detachment import detached_where_made, detached_where_read, detachments
+from gradpath.fixes.detachment import detached_where_kept, detached_where_read, detachments
 from gradpath.fixes.forgetting import computed_each_time, emptied, forgotten
 from gradpath.fixes.moving import removed
 from gradpath.fixes.optimizer_fixes import parameter_of_result
@@ -57,7 +57,7 @@ def in_a_loop(case: carrying.Case) -> Iterator[Fix]:
         remade = [fix for each in named for fix in parameter_of_result(case.trace, case.source, each)]
         entrance: list[Fix] = []
         if not (remade or case.all_from_outside):
-            entrance = [*detached_where_read(case.crossing)] or [*detached_where_made(case.crossing)]
+            entrance = [*detached_where_read(case.crossing)] or [*detached_where_kept(case.crossing, early=True)]
         first = is_border(case) or trains_nothing(case.trace, case.first, case.earlier)
         updated = bool(stepped_since(case.trace, case.earlier))
         again = [*_computed_again(case, [case.first], is_freed, updated=updated)]

@@ -15,7 +15,7 @@ from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import same_activation, target_of
 from gradpath.findings.syntax import function_of
 from gradpath.findings.unreached import unreached
-from gradpath.fixes import optimizer_fixes
+from gradpath.fixes import optimizer_fixes, requirement
 from gradpath.fixes.cut_fixes import added
 from gradpath.interpreter.ownership import Attached, Drained
 from gradpath.interpreter.trace import (
@@ -251,7 +251,7 @@ def _backward_near(trace: Trace, step: Stepped) -> BackwardRan | None:
 def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> Iterator[Fix]:
     yield from _called(trace, source, step)
     if _takes_none(trace, step):
-        yield from optimizer_fixes.requiring(source, step)
+        yield from requirement.thawed(trace, source, step.site, sure=False)
     yield from optimizer_fixes.reached(trace, source, step)
     if other is not None and same_activation(step.site, other):
         yield from _added(trace, source, step, other)

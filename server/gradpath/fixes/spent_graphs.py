@@ -9,11 +9,11 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeGuard
 
-from gradpath.autograd.tensor import BackwardCall, Node
+from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings import carrying, second_calls
 from gradpath.findings.graphs import is_freed, is_from_outside, nodes_of
-from gradpath.findings.stories import same_activation, short_operation, since, stepped_since
+from gradpath.findings.stories import same_activation, since, stepped_since
 from gradpath.findings.syntax import block_of, call_of, statement_of
 from gradpath.findings.trained import trained_next, trains_nothing, trains_nothing_upstream
 from gradpath.fixes import edits
@@ -34,7 +34,7 @@ _Case = carrying.Case | second_calls.Case
 
 def in_one_run(case: second_calls.Case) -> Iterator[Fix]:
     """The fixes of two calls in one iteration, best first."""
-    yield from differentiable(case, measured=True)
+    yield from differentiable(case)
     yield from _without_repeat(case)
     if not case.same_root:
         yield from detached_where_read(case.way_of_earlier)
@@ -44,7 +44,6 @@ def in_one_run(case: second_calls.Case) -> Iterator[Fix]:
     yield from _summed(case)
     doubles = case.same_root and case.earlier.accumulates
     yield from retaining(case, _keeping_call(case), Way.RETAIN_TWICE if doubles else Way.RETAIN, eligible=not doubles)
-    yield from differentiable(case, measured=False)
     yield from _started_again(case)
     yield from computed_where_read(case.trace, case.source, case.shared)
 
@@ -215,42 +214,12 @@ def retained_in_loop(case: carrying.Case) -> Iterator[Fix]:
     yield from retaining(case, case.again, Way.RETAIN_IN_LOOP, eligible=is_one)
 
 
-_FLAT = frozenset({"sign", "sgn", "round", "floor", "ceil", "argmax", "argmin"})
-"""What has no slope: a gradient that goes through these is a direction, and nobody differentiates it."""
-
-_JOINS = frozenset({"add", "add_", "sub", "sub_", "rsub", "cat", "concat", "stack", "hstack", "vstack"})
-"""Operations in which a gradient stays a term of its own beside what has a graph; with others it is a weight or an
-input, and may well be constant on purpose.
-"""
-
-
-def differentiable(case: second_calls.Case, *, measured: bool) -> Iterator[Fix]:
+def differentiable(case: second_calls.Case) -> Iterator[Fix]:
     """`create_graph=True` on a call that only asks for gradients, which are constants without it.
 
-    Safe where the second one goes back from a loss that measures them, such as the penalty of a critic, the derivative
-    in a differential equation, the forces of a potential.
+    Whether the loss measures the gradient, as a penalty does, or takes it for a weight, a person knows.
     """
     call = call_of(case.trace, case.before.node)
-    if call is None or case.earlier.accumulates or measured is not (case.call is not None and _measures(case.call)):
-        return
-    edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
-    yield from Fix.of(Repair(Way.CREATE, lines=(case.before.line,)), Safety.SAFE if measured else Safety.UNSAFE, edit)
-
-
-def _measures(call: BackwardCall) -> bool:
-    """True if a root is computed from the gradient, which stays a term of its own on the way."""
-    todo, seen = list(call.roots), set[int]()
-    while todo:
-        tensor = todo.pop()
-        if id(tensor) in seen:
-            continue
-        seen.add(id(tensor))
-        if tensor.operation == "gradient":
-            return True
-        short = short_operation(tensor.operation)
-        live = [each for each in tensor.maker if each.requires_grad]
-        if short in _JOINS or short.endswith("loss"):
-            todo.extend(tensor.maker)
-        elif short not in _FLAT and not any(each.is_parameter for each in tensor.maker):
-            todo.extend(live if live else tensor.maker)
-    return False
+    if call is not None and not case.earlier.accumulates:
+        edit = edits.add_keyword(case.source.document(case.before), call, "create_graph", "True")
+        yield from Fix.of(Repair(Way.CREATE, lines=(case.before.line,)), Safety.UNSAFE, edit)

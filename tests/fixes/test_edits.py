@@ -310,3 +310,16 @@ def test_fixes_that_hold_alone_are_not_applied_together_where_that_fails() -> No
         patch.setattr("gradpath.cli.fix.check_document", lambda after, config: checked(after.text))
         fixed = fix_document(Document("x.py", text), Config(), (Safety.SAFE,), checked(text))
     assert (fixed.after.text, fixed.count) == (text.replace("one = torch.ones(3)", "one = None"), 1)
+
+
+def test_no_fix_moves_what_a_function_reads_past_its_call() -> None:
+    text = (
+        "import torch\nfrom torch import nn\n\n\ndef fit(model, x):\n    for _ in range(2):\n"
+        "        (model(x).mean() - middle).pow(2).backward()\n\n\n"
+        "prior, model = nn.Linear(1, 1), nn.Linear(3, 1)\n"
+        "middle = prior(torch.ones(1)).sum()\nscores = [fit(model, x) for x in torch.rand(3, 4, 3)]\n"
+    )
+    (found,) = mended(check(Document("a.py", text))).diagnostics
+    texts = [apply_edits(Document("a.py", text), fix.edits) for fix in found.fixes if fix.edits]
+    assert texts
+    assert all(each.index("middle = ") < each.index("scores = ") for each in texts)

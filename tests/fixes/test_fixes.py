@@ -38,7 +38,8 @@ def _broken(rows: list[Row]) -> list[tuple[str, str, str]]:
         (row.block.name, trial.fix.title, trial.detail)
         for row in rows
         for trial in row.trials
-        if trial.end in (End.BROKEN, End.OTHER_FAULT) or (trial.end is End.RAISES and not row.raises)
+        if trial.end in (End.BROKEN, End.OTHER_FAULT)
+        or (trial.end is End.RAISES and ("NameError" in trial.detail or not row.raises))
     ]
 
 

@@ -134,7 +134,7 @@ class _Workshop:
                 return None
             seen.append(texts)
             state = self._trials.checked(texts)
-            if state is None or state.unread > self._before.unread:
+            if state is None or state.unread > self._before.unread or state.undefined - self._before.undefined:
                 return None
             new = new_reports(self._before, state, key, touched)
             fresh = [each for each in new if not self._stood_before(each, diagnostic, made, texts)]

@@ -79,7 +79,7 @@ class Ending:
 
     `backwards` ran to their end, and `built` operations were recorded. `truncated` says that a budget ended it.
     `decided` are the lines of the document's undecided branches and how those went, `reached` how often it reached
-    each of its lines, and `taught` what was learnt, where that was asked for.
+    each of its lines, and `taught` what was learnt, where that was asked for. `undefined` are names that nothing bound.
     """
 
     failures: tuple[tuple[str, str, int], ...]
@@ -89,6 +89,7 @@ class Ending:
     decided: tuple[tuple[int, bool], ...] = ()
     reached: Mapping[int, int] = field(default_factory=dict)
     taught: Taught | None = None
+    undefined: frozenset[str] = frozenset()
 
 
 def ending_of(trace: Trace, path: str = "", statements: Collection[ast.AST] = ()) -> Ending:
@@ -105,7 +106,8 @@ def ending_of(trace: Trace, path: str = "", statements: Collection[ast.AST] = ()
     for statement, times in trace.visits.items():
         if statement in statements:
             reached[getattr(statement, "lineno", 0)] += times
-    return Ending(tuple(failures), backwards, built, trace.truncated, decided, reached, taught(trace))
+    lessons, undefined = taught(trace), frozenset(trace.undefined)
+    return Ending(tuple(failures), backwards, built, trace.truncated, decided, reached, lessons, undefined)
 
 
 @dataclass(frozen=True, slots=True)

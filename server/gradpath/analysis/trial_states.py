@@ -26,7 +26,7 @@ class State:
     """What a check says of some texts: the reports and failures by key, and how far the program gets.
 
     `lines` are where the failures are, `progress` counts backwards and graph nodes, `first` the backwards of the
-    module's own run, and `unread` the places that do not parse.
+    module's own run, `unread` the places that do not parse, and `undefined` names that are read and have no value.
     """
 
     texts: Texts
@@ -37,6 +37,7 @@ class State:
     progress: tuple[int, int]
     first: int
     unread: int
+    undefined: frozenset[str]
 
 
 def text_in(texts: Texts, path: str, source: Callable[[str], str]) -> str:
@@ -63,7 +64,8 @@ def state_of(analysis: Analysis, texts: Texts, source: Callable[[str], str]) -> 
     progress = sum(each.backwards for each in endings), sum(each.built for each in endings)
     first = endings[0].backwards if endings else 0
     grouped = {key: tuple(found) for key, found in reports.items()}
-    return State(texts, analysis.endings, grouped, failures, lines, progress, first, len(analysis.parsed.problems))
+    unread, undefined = len(analysis.parsed.problems), frozenset[str]().union(*(each.undefined for each in endings))
+    return State(texts, analysis.endings, grouped, failures, lines, progress, first, unread, undefined)
 
 
 def new_reports(before: State, after: State, key: Key, touched: set[Key]) -> list[Diagnostic]:

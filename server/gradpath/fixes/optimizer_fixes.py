@@ -13,7 +13,7 @@ from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source
 from gradpath.findings.stories import target_of
-from gradpath.findings.syntax import arguments_of, call_of, class_of, function_of, statement_of
+from gradpath.findings.syntax import call_of, class_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.origins import given_to
 from gradpath.fixes.requirement import optimizers
@@ -21,7 +21,7 @@ from gradpath.interpreter.ownership import Given, Named, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
-from gradpath.source.index import contents, inside, names_in, stored_names
+from gradpath.source.index import contents, inside
 from gradpath.source.nodes import last_name
 
 
@@ -89,16 +89,11 @@ def _remade(
 ) -> Iterator[Fix]:
     """The optimizer is made after the statement that binds what it lacks, gets its `parameters`, or is made again."""
     optimizer, shown = edits.flat(document, making.targets[0]), edits.flat(document, binding)
-    maker, local, after = function_of(trace, making), set[str](), None
-    if maker is function_of(trace, binding):
+    after = None
+    if function_of(trace, making) is function_of(trace, binding):
         after = edits.relocated(document, [making], partial(edits.insert_after, document, binding))
-    else:
-        local = set() if maker is None else arguments_of(maker) | stored_names(maker)
-        if not optimizer.startswith("self."):
-            return
     bound = edits.flat(document, binding.targets[0]) if isinstance(binding, ast.Assign) else shown
-    here = names_in(making.value).isdisjoint(local - {"self"})
-    again = edits.insert_after(document, binding, edits.flat(document, making)) if here else None
+    again = edits.insert_after(document, binding, edits.flat(document, making))
     group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
     added = edits.insert_after(document, binding, group) if part else None
     for way, subject, text, changes in (
@@ -138,13 +133,9 @@ def of_others(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
     owned = {id(each) for event in trace.of(Stepped) for each in event.held}
     reached = [leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run) if id(leaf) not in owned]
     missed = {id(leaf) for leaf in reached if leaf.is_parameter}
-    document, function = source.document(made), function_of(trace, made.node)
-    given = set[str]() if function is None else arguments_of(function)
-    names = [leaf.label for leaf in reached if leaf.operation == UNSEEN]
-    for event in trace.of(Named):
-        name, here = target_of(source, event), (function_of, class_of)["." in target_of(source, event)]
-        seen = here(trace, event.site.node) is here(trace, made.node) or name in given
-        names += [name] if seen and not missed.isdisjoint(ways_of(trace, event)) else []
+    document, names = source.document(made), [leaf.label for leaf in reached if leaf.operation == UNSEEN]
+    named = [event for event in trace.of(Named) if not missed.isdisjoint(ways_of(trace, event))]
+    names += [target_of(source, event) for event in named]
     for name in dict.fromkeys(names):
         if name and name != edits.flat(document, module):
             change = edits.replace(document, module, name)
@@ -211,9 +202,8 @@ def made_once(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if function in methods and begin:
             document, own = source.document(made), begin.args.args[0].arg
-            known = stored_names(function) | arguments_of(function)
             text = f"{own}.{name} = {edits.flat(document, call)}"
-            if names_in(call) & known <= {own} and not any(each.attr == name for each in inside(owner, ast.Attribute)):
+            if not any(each.attr == name for each in inside(owner, ast.Attribute)):
                 new = edits.insert_after(document, begin.body[-1], text)
                 repair = Repair(Way.MAKE_ONCE, text=text)
                 yield from Fix.of(repair, Safety.UNSAFE, edits.replace(document, call, f"{own}.{name}"), new)

@@ -405,6 +405,7 @@ class Trace:
     went on, and `interrupted` the functions that had been called by then. `given` has the arguments of the function
     that was entered, and `returned` what it returned. `survived` are the places of exceptions that are not certain, and
     `fell_through` says that a function that gives a value went past a `raise` to its end: no run of it comes further.
+    `undefined` are the names that were read though nothing had bound them.
     """
 
     entry: ast.AST
@@ -419,6 +420,7 @@ class Trace:
     interrupted: set[ast.AST] = field(default_factory=set)
     survived: set[ast.AST] = field(default_factory=set)
     fell_through: bool = False
+    undefined: set[str] = field(default_factory=set)
     given: Mapping[str, object] = field(default_factory=dict)
     returned: object = None
     steps: int = 0

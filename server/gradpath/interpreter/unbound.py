@@ -23,6 +23,7 @@ def undefined(machine: Machine, name: str) -> Value:
     meant = UNDEFINED if ANY_NAME in machine.remembered else machine.library.meant_by(machine, name)
     if meant is not UNDEFINED:
         return meant
+    machine.trace.undefined.add(name)
     made = machine.unknown_from(Undefined(name), ("name", name), data=machine.library.is_option(name))
     machine.library.bound(machine, name, made)
     return made

@@ -29,7 +29,7 @@ from gradpath.rules import NAMES, RULES
 from gradpath.source.cells import CellsDocument
 from gradpath.source.document import Document
 from gradpath.source.ignores import MARK
-from gradpath.source.index import methods_called
+from gradpath.source.index import inside, methods_called
 from gradpath.source.nodes import nodes, noted
 from gradpath.source.parse import Parsed, unparsed
 from gradpath.source.suppress import FAMILY, UNUSED, apply_suppressions
@@ -431,11 +431,12 @@ def _trained(functions: Iterable[ast.AST], traces: Sequence[Trace]) -> set[ast.A
 @noted
 def _backwards(function: ast.AST) -> tuple[ast.stmt, ...]:
     """The simple statements of a function that call a `backward`."""
+    if all(method != "backward" for _, method, _ in methods_called(function)):
+        return ()
     return tuple(
         each
-        for each in nodes(function)
-        if isinstance(each, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return))
-        and any(method == "backward" for _, method, _ in methods_called(each))
+        for each in inside(function, ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
+        if any(method == "backward" for _, method, _ in methods_called(each))
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from gradpath.autograd.tensor import SWITCHED_OFF
 from gradpath.source.imports import worked_on
 from gradpath.source.index import contents, inside, names_of
-from gradpath.source.nodes import Definition, nodes, noted
+from gradpath.source.nodes import Definition, last_name, nodes, noted
 from gradpath.support.words import words
 
 Defined = Mapping[str, Sequence[Definition]]
@@ -115,19 +115,24 @@ def is_called_without_grad(function: Definition, defined: Defined, depth: int = 
     """True if functions of the file call it, each of them where gradients are off, be it for its own callers."""
     every, off = set[ast.Call](), set[ast.Call]()
     for caller in {each for functions in defined.values() for each in functions}:
-        calls = _calls_of(function.name, caller)
+        calls = _calls_in(caller).get(function.name)
+        if calls is None:
+            continue
         every |= calls
-        blocks = [each for each in nodes(caller) if isinstance(each, ast.With) and _switches_off(each)] if calls else []
-        inside = {call for each in blocks for call in _calls_of(function.name, each)}
-        outer = inside != calls and depth > 1 and is_called_without_grad(caller, defined, depth - 1)
-        off |= calls if outer or is_without_grad(caller) else inside
+        blocks = filter(_switches_off, inside(caller, ast.With))
+        switched = {call for each in blocks for call in _calls_in(each).get(function.name, ())}
+        outer = switched != calls and depth > 1 and is_called_without_grad(caller, defined, depth - 1)
+        off |= calls if outer or is_without_grad(caller) else switched
     return bool(every) and every == off
 
 
-def _calls_of(name: str, body: ast.AST) -> set[ast.Call]:
-    return {
-        call for call in contents(body).calls if name in (getattr(call.func, "id", ""), getattr(call.func, "attr", ""))
-    }
+@noted
+def _calls_in(body: ast.AST) -> dict[str, set[ast.Call]]:
+    """The calls in a piece of code, by the name of what they call."""
+    found: dict[str, set[ast.Call]] = {}
+    for call in contents(body).calls:
+        found.setdefault(last_name(call.func), set()).add(call)
+    return found
 
 
 def _switches_off(block: ast.With) -> bool:
@@ -136,12 +141,8 @@ def _switches_off(block: ast.With) -> bool:
 
 def hands_on_weights(function: Definition, defined: Defined, names: Names) -> bool:
     """True if a function calls one of `defined`, the functions of its file, with a weight, and that writes in place."""
-    for node in nodes(function):
-        match node:
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in defined and _has_weight(node):
-                if any(may_be_refused(each, names) for each in defined[name]):
-                    return True
-    return False
+    handed = (last_name(call.func) for call in contents(function).calls if _has_weight(call))
+    return any(may_be_refused(each, names) for name in handed for each in defined.get(name, ()))
 
 
 def _has_weight(call: ast.Call) -> bool:

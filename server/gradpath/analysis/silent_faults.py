@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from gradpath.overlays.presumed.missed_flags import FLAG, is_near
 from gradpath.overlays.presumed.modules_alone import states_of
-from gradpath.source.index import contents
+from gradpath.source.index import contents, inside
 from gradpath.source.nodes import Definition, last_name, nodes, noted
 from gradpath.source.parse import Parsed
 
@@ -47,9 +47,10 @@ def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: b
     """
     if flags and may_miss_flag(function):
         return True
-    if owner is not None and any(map(_loads_state, nodes(function))):
+    if owner is not None and any(map(_loads_state, contents(function).calls)):
         return True
-    if owner is not None and function.name != "__init__" and any(map(_rebinds, nodes(function))) and _copies(owner):
+    bound = inside(function, ast.Assign) if owner is not None and function.name != "__init__" else ()
+    if owner is not None and any(map(_rebinds, bound)) and _copies(owner):
         return True
     if owner is None or function.name != "forward":
         return owner is not None and function.name == "backward"

@@ -90,7 +90,7 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
     own = _read_body(every)
     slices = _Slices(own, find)
     calls: dict[str, list[LeadingCall]] = {}
-    looped = {each for loop in every if isinstance(loop, _LOOPS) for each in nodes(loop)}
+    looped = {each for loop in every if isinstance(loop, _LOOPS) for each in _nodes_in(loop)}
     for callee, found in slices.calls(roots).items():
         for node, scope in found:
             given = _given(node)
@@ -154,9 +154,14 @@ def _is_computed(value: ast.expr, calls: Mapping[str, Sequence[LeadingCall]]) ->
     return role_of_name(callee.rpartition(".")[2]) == "model" or any(each.results for each in calls[callee])
 
 
+@noted
+def _nodes_in(loop: ast.AST) -> frozenset[ast.AST]:
+    return frozenset(nodes(loop))
+
+
 def _around(roots: Sequence[ast.AST], every: Sequence[ast.AST]) -> Set[ast.AST]:
     """The nodes of the innermost loops around some expressions; of the whole body where one is in no loop."""
-    loops = [frozenset(nodes(each)) for each in every if isinstance(each, (ast.For, ast.AsyncFor, ast.While))]
+    loops = [_nodes_in(each) for each in every if isinstance(each, (ast.For, ast.AsyncFor, ast.While))]
     near: set[ast.AST] = set()
     for root in roots:
         near |= min((each for each in loops if root in each), key=len, default=frozenset(every))

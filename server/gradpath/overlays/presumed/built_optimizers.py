@@ -20,7 +20,7 @@ from gradpath.overlays.torch.optim import TORCH_OPTIM, OptimizerInstance, collec
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.overlays.torch.used_up import Drawn
 from gradpath.source.index import inside, methods_called
-from gradpath.source.nodes import last_name, nodes, noted
+from gradpath.source.nodes import last_name, noted
 
 _TRAINING = frozenset({"step", "zero_grad"})
 """The methods by which a program uses an optimizer, and nothing else that is made of parameters."""
@@ -94,8 +94,8 @@ def _targets(body: ast.AST) -> dict[ast.AST, str]:
     """The names that calls are bound to, also as attributes."""
     return {
         node.value: last_name(target)
-        for node in nodes(body)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        for node in inside(body, ast.Assign)
+        if isinstance(node.value, ast.Call)
         for target in node.targets
         if isinstance(target, (ast.Name, ast.Attribute))
     }

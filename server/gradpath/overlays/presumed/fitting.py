@@ -24,6 +24,7 @@ from gradpath.overlays.presumed.presumed_methods import METHODS
 from gradpath.overlays.presumed.profiles import Profile, profiles_of
 from gradpath.overlays.presumed.roles import role_of_name
 from gradpath.overlays.torch.nn import MODULE
+from gradpath.source.index import contents, inside
 from gradpath.source.nodes import is_static, nodes, noted
 
 _SHARED = frozenset({*METHODS, *dir(dict), *dir(list), *dir(str), "sample", "step", "close", "push", "write", "log"})
@@ -121,9 +122,8 @@ def _takes(profile: Profile, part: Profile) -> bool:
 @noted
 def _made_in(node: ast.AST) -> frozenset[str]:
     """The names that a part of the file calls, and those that its classes inherit from."""
-    every = nodes(node)
-    called = (each.func.id for each in every if isinstance(each, ast.Call) and isinstance(each.func, ast.Name))
-    bases = (base for each in every if isinstance(each, ast.ClassDef) for base in each.bases)
+    called = (each.func.id for each in contents(node).calls if isinstance(each.func, ast.Name))
+    bases = (base for each in inside(node, ast.ClassDef) for base in each.bases)
     return frozenset((*called, *(base.id for base in bases if isinstance(base, ast.Name))))
 
 

@@ -15,6 +15,7 @@ from gradpath.interpreter.values import Function, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.torch.nn import ModuleInstance, tensors_of
 from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.source.index import contents, inside
 from gradpath.source.nodes import last_name, nodes, noted
 
 _DEPTH = 6
@@ -59,12 +60,12 @@ def keeps_graph(machine: Machine, module: ModuleInstance, tree: ast.Module) -> b
     states = [] if _is_made(tree, module.cls.name) else [module.attributes.get(name) for name in kept]
     if not any(map(_is_live, [*buffers, *states])):
         return False
-    functions = (each for each in nodes(tree) if isinstance(each, _FUNCTIONS))
+    functions = (each for each in inside(tree, *_FUNCTIONS) if isinstance(each, _FUNCTIONS))
     return not any(_freezes(each) and not _has_run(machine, each) for each in functions)
 
 
 def _is_made(tree: ast.Module, name: str) -> bool:
-    return any(isinstance(each, ast.Call) and last_name(each.func) == name for each in nodes(tree))
+    return any(last_name(each.func) == name for each in contents(tree).calls)
 
 
 def _is_live(value: Value | None) -> bool:

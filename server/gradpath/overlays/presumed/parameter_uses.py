@@ -9,7 +9,7 @@ from gradpath.interpreter.values import Function
 from gradpath.overlays.presumed import uses
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.torch.nn import MODULE
-from gradpath.source.index import inside
+from gradpath.source.index import contents, inside
 from gradpath.source.nodes import Noted, is_static, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, field
 
@@ -98,7 +98,7 @@ def handed_on(
         todo = [(body, name)]
         while todo:
             inside, variable = todo.pop()
-            for call in (each for each in nodes(inside) if isinstance(each, ast.Call)):
+            for call in contents(inside).calls:
                 match call.func:
                     case ast.Name(id=called):
                         helper, skipped = functions.get(called), 0

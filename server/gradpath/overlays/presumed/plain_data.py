@@ -12,7 +12,8 @@ from functools import cache
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Made
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.presumed.roles import is_option, role_of_name
-from gradpath.source.nodes import Noted, nodes
+from gradpath.source.index import inside
+from gradpath.source.nodes import Noted
 
 _OPTIONS = """
 argparse click configargparse configparser fire gin json omegaconf six tokenizers tomllib toml types typing
@@ -141,7 +142,7 @@ def begin_as_numbers(body: ast.AST) -> frozenset[str]:
 
 
 def _begun(body: ast.AST) -> Iterator[str]:
-    for node in nodes(body):
+    for node in inside(body, ast.If):
         match node:
             case ast.If(
                 test=ast.Compare(left=ast.Attribute(attr=name), ops=[ast.Is()], comparators=[ast.Constant(value=None)]),

@@ -41,6 +41,7 @@ from gradpath.overlays.torch.gradmode import Guarded
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.grammar import UNPARSED
 from gradpath.source.imports import meaning
+from gradpath.source.index import contents
 from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
@@ -182,7 +183,7 @@ def is_called(machine: Machine, place: str) -> bool:
 
 @noted
 def _called_in(body: ast.AST) -> frozenset[str]:
-    return frozenset(place_of(each.func) for each in nodes(body) if isinstance(each, ast.Call))
+    return frozenset(place_of(each.func) for each in contents(body).calls)
 
 
 def is_inherited(callee: Unknown) -> bool:
@@ -413,7 +414,7 @@ def is_only_optimizer(machine: Machine) -> bool:
 
 @noted
 def _steppers(body: ast.AST) -> frozenset[str]:
-    return frozenset(filter(None, map(_stepper, nodes(body))))
+    return frozenset(filter(None, map(_stepper, contents(body).calls)))
 
 
 def _stepper(node: ast.AST) -> str:
@@ -428,7 +429,7 @@ def _stepper(node: ast.AST) -> str:
 @noted
 def _optimized(body: ast.AST) -> frozenset[str]:
     """The places that are called and after which an optimizer that steps is called: `self.q1`, for `self.q1_optim`."""
-    calls = [node for node in nodes(body) if isinstance(node, ast.Call)]
+    calls = contents(body).calls
     optimizers = {part_of_optimizer(_last(place)) for node in calls if (place := _stepper(node))} - {""}
     called = {place_of(node.func) for node in calls} if optimizers else set()
     return frozenset(

@@ -127,8 +127,8 @@ def _without_gradients(method: ast.FunctionDef) -> Iterator[ast.AST]:
     """The nodes of a function that run while gradients are off."""
     if any(map(_is_off, method.decorator_list)):
         yield from nodes(method)
-    for block in nodes(method):
-        if isinstance(block, ast.With) and any(_is_off(item.context_expr) for item in block.items):
+    for block in inside(method, ast.With):
+        if any(_is_off(item.context_expr) for item in block.items):
             yield from nodes(block)
     off = False
     for statement in method.body:

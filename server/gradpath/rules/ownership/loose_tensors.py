@@ -28,9 +28,9 @@ def loose(trace: Trace, source: Source) -> Iterator[Report]:
     module have computed is multiplied. Positions, frequencies and projections of inputs are constants.
     """
     for event in trace.of(Bound):
-        owner = _class_of(trace, event)
-        tensor = None if owner is None else event.tensor
-        if tensor is None or owner is None or tensor.is_parameter:
+        tensor = event.tensor
+        owner = None if tensor is None or tensor.is_parameter else _class_of(trace, event)
+        if tensor is None or owner is None:
             continue
         sources = leaves([tensor])
         kept = in_modules(trace) | _bound(trace)
@@ -61,8 +61,11 @@ def _bound(trace: Trace) -> frozenset[int]:
 
 def _class_of(trace: Trace, event: Bound) -> ast.ClassDef | None:
     """The class with a `forward`, or with a base, whose `__init__` binds an attribute of `self`."""
-    if not isinstance(event.site.node, ast.Attribute) or ast.unparse(event.site.node.value) != "self":
-        return None
+    match event.site.node:
+        case ast.Attribute(value=ast.Name(id="self")):
+            pass
+        case _:
+            return None
     owner, method = method_of(trace, event.site.node)
     if owner is None or method != "__init__":
         return None

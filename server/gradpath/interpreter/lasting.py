@@ -15,6 +15,7 @@ from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.scope import Scope
 from gradpath.interpreter.trace import BackwardRan, Cleared, Stepped, Trace
 from gradpath.interpreter.values import Function, Instance, Object, Value
+from gradpath.source.index import inside
 from gradpath.source.nodes import nodes, noted
 
 _MOST = 2_000
@@ -114,7 +115,8 @@ def forget_what_others_set(
     places = list(_live(machine, function, receiver))
     classes = {owner.cls for owner, _ in places if isinstance(owner, Instance)}
     bodies = [each.node for cls in classes for each in cls.mro if each.node is not None]
-    functions = {each for body in (tree, *bodies) for each in nodes(body) if isinstance(each, _FUNCTIONS)}
+    inner = (each for body in (tree, *bodies) for each in inside(body, *_FUNCTIONS))
+    functions = {each for each in inner if isinstance(each, _FUNCTIONS)}
     machine.surveyed |= functions
     own = frozenset[str]().union(*(_effects(each)[1] for each in functions if ran(each)))
     others = (each for each in functions if not (ran(each) or each.name == "__init__" or each.name in own))

@@ -105,18 +105,19 @@ def _chosen(found: Sequence[Profile], name: str) -> Profile | None:
             return named[0]
     made = {made for each in found for made in _made_in(each.node)}
     whole = [each for each in found if each.node.name not in made]
-    parts = {id(part) for each in whole for part in whole if part is not each and _takes(each, part)}
+    taken = [(each, usage) for each in whole for usage in _taken(each)]
+    parts = {id(part) for each, usage in taken for part in whole if part is not each and _fits(usage, part, "")}
     whole = [each for each in whole if id(each) not in parts] or whole
     return whole[0] if len(whole) == 1 else None
 
 
-def _takes(profile: Profile, part: Profile) -> bool:
-    """True if a class is given something that it keeps and calls, and `part` may be that."""
+def _taken(profile: Profile) -> list[Usage]:
+    """The uses of what a class is given, and keeps and calls: a part of it."""
     initialiser = profile.methods.get("__init__")
     if initialiser is None or not profile.is_module:
-        return False
+        return []
     usages = (usage_of(initialiser, profile.node, each.arg, is_module=True) for each in arguments_of(initialiser)[1:])
-    return any(usage.calls and _fits(usage, part, "") for usage in usages)
+    return [usage for usage in usages if usage.calls]
 
 
 @noted

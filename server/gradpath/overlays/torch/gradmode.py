@@ -100,16 +100,25 @@ def is_entered_without_gradients(entered: Entered) -> bool:
     """True if a function without a caller is one that its class, or its file, calls only where gradients are off."""
     receiver, name = entered.receiver, entered.function.name
     if isinstance(receiver, Instance):
-        bodies = [each for cls in receiver.cls.mro if cls.node is not None for each in cls.node.body]
-        return _is_called_without(bodies, f"self.{name}", name)
-    return entered.function.owner is None and _is_called_without(entered.tree.body, name, name)
+        classes = [cls.node for cls in receiver.cls.mro if cls.node is not None]
+        return _is_called_without(classes, f"self.{name}", name)
+    return entered.function.owner is None and _is_called_without([entered.tree], name, name)
 
 
-def _is_called_without(bodies: Sequence[ast.stmt], place: str, name: str) -> bool:
-    """True if some statements call a function, and by their text all do so where gradients are off."""
-    others = (each for each in bodies if not (isinstance(each, ast.FunctionDef) and each.name == name))
-    calls = [known[place] for known in map(_calls, others) if place in known]
+def _is_called_without(blocks: Sequence[ast.ClassDef | ast.Module], place: str, name: str) -> bool:
+    """True if others than itself call a function, and by their text all do so where gradients are off."""
+    calls = [off for block in blocks for caller, off in _callers(block).get(place, ()) if caller != name]
     return bool(calls) and all(calls)
+
+
+@noted
+def _callers(block: ast.ClassDef | ast.Module) -> dict[str, list[tuple[str, bool]]]:
+    """By the places of what is called, the functions that call it, "" outside of all, and whether gradients are off."""
+    found: dict[str, list[tuple[str, bool]]] = {}
+    for body in block.body:
+        for place, off in _calls(body).items():
+            found.setdefault(place, []).append((body.name if isinstance(body, ast.FunctionDef) else "", off))
+    return found
 
 
 @noted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+from gradpath.source.index import contents, inside
 from gradpath.source.nodes import nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
@@ -12,33 +13,29 @@ from gradpath.support.lazy_regex import regex
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The members of a class of the file, with those of its bases in the file."""
+    """The members of a class of the file, with those of its bases in the file.
+
+    `roles` are those of what is only called: a module is a model, and a loss as well if it is called so or compares.
+    """
 
     node: ast.ClassDef
     methods: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]
     names: frozenset[str]
     is_module: bool
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The roles of what is only called: a module is a model, and a loss as well if it is called so or compares."""
-        if not self.is_module:
-            return ("loss",)
-        return ("model", "loss") if _LOSS.search(self.node.name) or _compares(self) else ("model",)
+    roles: tuple[str, ...]
 
 
 _LOSS = regex(r"(Loss|Criterion)(es)?[A-Z0-9]?$")
 
 
-def _compares(profile: Profile) -> bool:
+def _compares(methods: Mapping[str, ast.FunctionDef | ast.AsyncFunctionDef]) -> bool:
     """True if a module reduces two inputs, and keeps nothing that a call has made but for losses."""
-    forward, initialiser = profile.methods.get("forward"), profile.methods.get("__init__")
+    forward, initialiser = methods.get("forward"), methods.get("__init__")
     if forward is None or len(forward.args.args) - len(forward.args.defaults) != _COMPARED:
         return False
-    called = [ast.unparse(each.func) for each in nodes(forward) if isinstance(each, ast.Call)]
-    if not any(_REDUCING.search(each) for each in called):
+    if not any(_REDUCING.search(ast.unparse(each.func)) for each in contents(forward).calls):
         return False
-    made = [] if initialiser is None else [each.value for each in nodes(initialiser) if isinstance(each, ast.Assign)]
+    made = [] if initialiser is None else [each.value for each in inside(initialiser, ast.Assign)]
     calls = (each for value in made for each in nodes(value) if isinstance(each, ast.Call))
     return all(_LOSS.search(ast.unparse(each.func)) is not None for each in calls)
 
@@ -90,16 +87,16 @@ def _profile(node: ast.ClassDef, made: Mapping[str, Profile]) -> Profile | None:
                 names.update(one.id for one in targets if isinstance(one, ast.Name))
             case ast.AnnAssign(target=ast.Name(id=name)):
                 names.add(name)
-    stored = [each for each in nodes(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)]
+    stored = [each for each in contents(node).attributes if isinstance(each.ctx, ast.Store)]
     names.update(each.attr for each in stored if isinstance(each.value, ast.Name) and each.value.id == "self")
-    registered = [each for each in nodes(node) if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute)]
     names.update(
         each.args[0].value
-        for each in registered
+        for each in contents(node).calls
         if isinstance(each.func, ast.Attribute)
         and each.func.attr in ("register_buffer", "register_parameter", "add_module")
         and each.args
         and isinstance(each.args[0], ast.Constant)
         and isinstance(each.args[0].value, str)
     )
-    return Profile(node, methods, frozenset(names), is_module)
+    roles = ("model", "loss") if is_module and (_LOSS.search(node.name) or _compares(methods)) else ("model",)
+    return Profile(node, methods, frozenset(names), is_module, roles if is_module else ("loss",))

@@ -11,6 +11,7 @@ from tests.fixes.fuzz import run
 from tests.fixes.trial import End
 
 PARTS = 4
+UNBOUND = ("NameError", "AttributeError")
 SHARE = 3
 """One of so many of the whole programs that are faulty is tried."""
 
@@ -39,7 +40,7 @@ def _broken(rows: list[Row]) -> list[tuple[str, str, str]]:
         for row in rows
         for trial in row.trials
         if trial.end in (End.BROKEN, End.OTHER_FAULT)
-        or (trial.end is End.RAISES and ("NameError" in trial.detail or not row.raises))
+        or (trial.end is End.RAISES and (not row.raises or any(each in trial.detail for each in UNBOUND)))
     ]
 
 

@@ -64,28 +64,17 @@ def forgotten(case: Case) -> Iterator[Fix]:
         statement = statement_of(case.trace, frame.node)
         if not found or isinstance(statement, (ast.Return, Compound)):
             continue
-        for value, emptying in _EMPTYING:
+        for emptying in _EMPTYING:
             lines = list(dict.fromkeys(emptying.format(each.text, each.text.partition("[")[0]) for each in found))
             edit = edits.insert_after(case.source.document(frame), statement, *lines)
-            if all(_begins(case, each.text, value) for each in found):
-                names, text = tuple(each.text for each in found), lines[0] if len(lines) == 1 else ""
-                repair = Repair(Way.FORGET_AFTER, names, (statement.end_lineno or statement.lineno,), text)
-                yield from Fix.of(repair, Safety.SAFE, edit)
+            names, text = tuple(each.text for each in found), lines[0] if len(lines) == 1 else ""
+            repair = Repair(Way.FORGET_AFTER, names, (statement.end_lineno or statement.lineno,), text)
+            yield from Fix.of(repair, Safety.SAFE, edit)
         return
 
 
-_EMPTYING = (("None", "{0} = None"), ("{}", "{1}.clear()"), ("[]", "{1}.clear()"), ("", "del {0}"))
-"""What a value that is to be computed begins as, and what makes it that again; nothing where it is not there."""
-
-
-def _begins(case: Case, text: str, value: str) -> bool:
-    """True if the program lets a variable or an attribute begin as a value, or asks whether it is there."""
-    name = text.partition("[")[0].rpartition(".")[2]
-    if not value:
-        calls = (call for each in case.trace.visits for call in contents(each).calls)
-        return any(isinstance(call.func, ast.Name) and call.func.id == "hasattr" for call in calls)
-    given = [each for each in case.trace.visits if isinstance(each, ast.Assign) and ast.unparse(each.value) == value]
-    return any(ast.unparse(target).rpartition(".")[2] == name for each in given for target in each.targets)
+_EMPTYING = ("{0} = None", "{1}.clear()", "del {0}")
+"""What may make a value that is to be computed what it began as."""
 
 
 _MEMORIES = ("lru_cache", "cache", "cached_property")

@@ -183,6 +183,7 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
         return machine.call(getter, Arguments([instance, name]))
     cause = "attribute of an unknown base" if instance.cls.open else "attribute set elsewhere"
     data = machine.library.is_option(name)
+    machine.trace.undefined |= set() if instance.cls.open else {f".{name}"}
     return machine.unknown_from(Attribute(instance, name, cause), ("attr", id(instance), name), data=data)
 
 

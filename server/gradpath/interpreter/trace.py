@@ -405,7 +405,7 @@ class Trace:
     went on, and `interrupted` the functions that had been called by then. `given` has the arguments of the function
     that was entered, and `returned` what it returned. `survived` are the places of exceptions that are not certain, and
     `fell_through` says that a function that gives a value went past a `raise` to its end: no run of it comes further.
-    `undefined` are the names that were read though nothing had bound them.
+    `undefined` are the names, and the `.attributes`, that were read though nothing had bound them.
     """
 
     entry: ast.AST

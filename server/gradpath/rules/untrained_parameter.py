@@ -18,7 +18,7 @@ from gradpath.rules.ownership.doubled import doubled, given_twice, repeated
 from gradpath.rules.ownership.forgotten_groups import Forgotten, appending, forgotten
 from gradpath.rules.ownership.free_leaves import free
 from gradpath.rules.ownership.hidden_modules import hidden, made_in_forward, shown
-from gradpath.rules.ownership.lacking import Lacking
+from gradpath.rules.ownership.lacking import Lacking, is_of_layer
 from gradpath.rules.ownership.left_behind import left_behind, targets
 from gradpath.rules.ownership.left_out import left_out, ungrouped, unheld
 from gradpath.rules.ownership.loose_tensors import loose
@@ -134,7 +134,7 @@ def _are_made_here(trace: Trace) -> bool:
 
 
 def _held(trace: Trace) -> set[int]:
-    """The parameters that some optimizer holds, or that the program moves by itself.
+    """The parameters that some optimizer holds, or that the program moves, or asks for the gradient of, by itself.
 
     An optimizer that never steps counts for nothing where the same call made another one, which does: its successor.
     What represents an unseen model counts if one of its parameters does.
@@ -154,6 +154,9 @@ def _held(trace: Trace) -> set[int]:
         moved = updated_by_hand(trace, event)
         if moved is not None:
             held.append(moved)
+    for run in trace.of(BackwardRan):
+        if not run.call.accumulates:  # What an attack changes by the gradient that it asks for.
+            held += [leaf for leaf in reached_leaves(run) if not is_of_layer(leaf)]
     wholes = (tensor.member_of for tensor in held if tensor.member_of is not None)
     return set(map(id, (*held, *wholes)))
 

@@ -278,7 +278,7 @@ def _hasattr(machine: Machine, arguments: Arguments) -> Value:
 def _setattr(machine: Machine, arguments: Arguments) -> Value:
     value, name = arguments.get(0, "obj", None), arguments.get(1, "name", None)
     if isinstance(value, Instance | Unknown):
-        name = classes.named(value, name)
+        name = classes.written(machine, value, name, arguments.get(2, "value", None))
     if isinstance(value, Object) and isinstance(name, str):
         classes.set_attribute(machine, value, name, arguments.get(2, "value", None))
     return None

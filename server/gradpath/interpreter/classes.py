@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Generator
 
 from gradpath.interpreter.bounds import is_small
@@ -9,7 +10,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.mappings import Dict, Namespace
+from gradpath.interpreter.mappings import Dict, Namespace, blurred
 from gradpath.interpreter.operators import bounded
 from gradpath.interpreter.origins import Attribute, Made
 from gradpath.interpreter.texts import filled_in, joined
@@ -228,8 +229,19 @@ def _setter(cls: Class) -> Object | None:
 def _store_attribute(machine: Machine, arguments: Arguments) -> Value:
     owner, name = arguments.get(0, "self", None), arguments.get(1, "name", None)
     if isinstance(owner, Instance):
-        owner.set_attribute(machine, named(owner, name), arguments.get(2, "value", None))
+        value = arguments.get(2, "value", None)
+        owner.set_attribute(machine, written(machine, owner, name, value), value)
     return None
+
+
+def written(machine: Machine, owner: Instance | Unknown, name: Value, value: Value) -> str:
+    """The name of an attribute that is set; where neither it nor the value is known, that may be any setting."""
+    if isinstance(owner, Instance) and isinstance(value, Unknown) and not isinstance(name, str):
+        shared = (each.members for each in owner.cls.mro if each.node is not None)
+        for each, setting in list(ChainMap(owner.attributes, *shared).items()):
+            if isinstance(setting, CONSTANTS) and not each.startswith("__"):
+                owner.attributes[each] = blurred(machine, owner, setting, "attribute set by an unknown name")
+    return named(owner, name)
 
 
 def named(owner: Instance | Unknown, name: Value) -> str:

@@ -266,10 +266,15 @@ def _blur(machine: Machine, target: Dict) -> None:
     """Entries that something unknown is written over: settings may have other values now; tensors are presumed not."""
     for key, value in list(target.entries.values()):
         if isinstance(value, (*CONSTANTS, Instance, Class, Function)):
-            unknown = machine.unknown("item of a dict", None, (target,))
-            if isinstance(unknown, Unknown) and isinstance(value, CONSTANTS):
-                unknown.hint = value
-            target.store(key, unknown)
+            target.store(key, blurred(machine, target, value, "item of a dict"))
+
+
+def blurred(machine: Machine, owner: Object, value: Value, cause: str) -> Value:
+    """What a setting is by now, if something unknown may have been written over it: probably what it was."""
+    unknown = machine.unknown(cause, None, (owner,))
+    if isinstance(unknown, Unknown) and isinstance(value, CONSTANTS):
+        unknown.hint = value
+    return unknown
 
 
 def _dict_clear(machine: Machine, target: Dict, arguments: Arguments) -> Value:

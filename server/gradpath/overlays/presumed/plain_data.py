@@ -11,9 +11,10 @@ from functools import cache
 
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Made
 from gradpath.interpreter.values import Unknown, Value
+from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import is_option, role_of_name
 from gradpath.source.index import inside
-from gradpath.source.nodes import Noted
+from gradpath.source.nodes import Noted, nodes, noted
 
 _OPTIONS = """
 argparse click configargparse configparser fire gin json omegaconf six tokenizers tomllib toml types typing
@@ -154,6 +155,28 @@ def _begun(body: ast.AST) -> Iterator[str]:
                         | ast.Call(func=ast.Attribute(attr="item") | ast.Name(id="float" | "int"))
                     ):
                         yield name
+
+
+@noted
+def matched(body: ast.AST) -> frozenset[tuple[ast.AST, int]]:
+    """The items of results that a body compares for equality with something else, as classes are: call and number."""
+    pairs: list[tuple[ast.expr, ast.expr]] = []
+    given: dict[str, list[tuple[ast.AST, int]]] = {}
+    for node in nodes(body):
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq()], comparators=[right]):
+                pairs.append((left, right))
+            case ast.Call(func=ast.Attribute(value=left, attr="eq" | "ne"), args=[right]):
+                pairs.append((left, right))
+            case ast.Call(func=ast.Attribute(attr="eq" | "ne"), args=[left, right]):
+                pairs.append((left, right))
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Call() as call):
+                for number, target in enumerate(targets):
+                    if isinstance(target, ast.Name):
+                        given.setdefault(target.id, []).append((call, number))
+    sides = [(place_of(left), place_of(right)) for left, right in pairs if not isinstance(right, ast.Constant)]
+    told = {each for pair in sides if len({*pair}) > 1 for each in pair}
+    return frozenset(item for name in told for item in given.get(name, ()))
 
 
 def is_parameter(argument: ast.arg, default: Value) -> bool:

@@ -55,7 +55,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Library, Parameter
 from gradpath.interpreter.values import Arguments, Unknown, Value
-from gradpath.overlays.presumed import clearing, conditions, frozen, model_parts, targets
+from gradpath.overlays.presumed import clearing, conditions, frozen, model_parts, plain_data, targets
 from gradpath.overlays.presumed.asked import Asked, has_graph, is_open
 from gradpath.overlays.presumed.conditions import Condition
 from gradpath.overlays.presumed.places import place_of
@@ -238,6 +238,13 @@ def _is_tensor_index(asked: Asked) -> bool:
     return asked.unknown.kind is Kind.LIVE and (computed or asked.key is ...)
 
 
+def _is_matched(asked: Asked) -> bool:
+    """True if the program compares an item of a result for equality: `(predicted == labels).float().mean()`."""
+    function = asked.machine.frame.function
+    body = asked.machine.trace.entry if function is None else function.node
+    return asked.unknown.kind is Kind.LIVE and (asked.unknown.site.node, asked.key) in plain_data.matched(body)
+
+
 def _is_entry_of_data(asked: Asked) -> bool:
     """True if `x.data["h"]` asks for an entry of a table: the `data` of a tensor has no names."""
     origin = asked.unknown.origin
@@ -388,6 +395,14 @@ ITEMS: tuple[Row, ...] = (
         conditions.PARAMETER,
         "parameters require grad unless somebody freezes them",
         "presumptions/kinds.md#a-parameter-of-a-model",
+    ),
+    Row(
+        "item that is matched",
+        _is_matched,
+        Kind.ANYTHING,
+        None,
+        "classes are compared for equality, and have no gradient",
+        "presumptions/kinds.md#an-item-that-is-matched",
     ),
     Row(
         "entry of data",

@@ -124,6 +124,8 @@ class Iteration(Object):
 
 def known_items(value: Value) -> int:
     """How many items of a value the program itself has put there: each may be unlike the others."""
+    if isinstance(value, tuple):
+        return len(value)
     return value.known if isinstance(value, Iteration) else len(value.parts()) if isinstance(value, Container) else 0
 
 

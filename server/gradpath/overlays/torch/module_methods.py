@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.classes import named
@@ -28,17 +28,24 @@ def _parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) 
     note_overlooked(machine, module)
     recurse = _recurses(arguments, 0)
     found: list[Value] = [value for _, value in module.parameters(recurse=recurse)]
-    for part in module.unknown_parts() if recurse else []:
-        if role_of(part) == "model":
-            unseen = machine.call(machine.attribute(part, "parameters"), Arguments())
-            found.append(machine.library.unknown_item(machine, unseen, None) if isinstance(unseen, Unknown) else unseen)
+    found += _unseen(machine, module, "parameters") if recurse else []
     note_drawn(machine)
     return Drawn(machine, module, found, open=module.has_unknown_parts)
 
 
+def _unseen(machine: Machine, module: ModuleInstance, method: str) -> Iterator[Value]:
+    """What a method gives for each part of a module that is not seen: one of its parameters, which represents all."""
+    for part in module.unknown_parts():
+        if role_of(part) == "model":
+            unseen = machine.call(machine.attribute(part, method), Arguments())
+            yield machine.library.unknown_item(machine, unseen, None) if isinstance(unseen, Unknown) else unseen
+
+
 def _named_parameters(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:
     note_overlooked(machine, module)
-    found = _prefixed(arguments, module.parameters(recurse=_recurses(arguments, 1)))
+    recurse = _recurses(arguments, 1)
+    found = _prefixed(arguments, module.parameters(recurse=recurse))
+    found += _unseen(machine, module, "named_parameters") if recurse else []
     return Drawn(machine, module, found, open=module.has_unknown_parts)
 
 

@@ -111,11 +111,12 @@ def _changes(trace: Trace, step: Stepped, owner: object, site: Site) -> bool:
     loops = {number for number, _ in site.loops}
     if not any(number in loops for number, _ in step.site.loops):
         return False
+    given = [each for each in trace.of(Given) if each.optimizer is step.optimizer]
     named = next((each for each in trace.of(Named) if each.module is owner), None)
     if named is not None:
         own = {id(tensor) for _, tensor in named.parameters()}
-        return any(id(each) in own for each in step.updated)
-    given = [each for each in trace.of(Given) if each.optimizer is step.optimizer]
+        own |= {id(part) for part in named.module.unknown_parts()}
+        return any(id(each) in own for each in (*step.updated, *(one for each in given for one in each.models)))
     return not given or any(not each.known or any(one is owner for one in each.models) for each in given)
 
 

@@ -294,6 +294,21 @@ def test_folders_that_the_program_adds_to_its_search_path(tmp_path: Path, line: 
     assert rules(tmp_path, "scripts/train.py") == ["carried-graph"]
 
 
+@pytest.mark.parametrize("folder", ["'./base/'", "os.path.abspath('base')", "os.path.join(os.getcwd(), 'base')"])
+def test_a_relative_folder_counts_from_a_script_further_up(tmp_path: Path, folder: str) -> None:
+    imports = f"import os, sys\nsys.path.append({folder})\nfrom net import Net"
+    write(tmp_path, {"base/net.py": NET, "ways/of/train.py": LOOP.format(imports=imports, net="Net")})
+    write(tmp_path, {"pyproject.toml": ""})
+    assert rules(tmp_path, "ways/of/train.py") == ["carried-graph"]
+
+
+def test_no_folder_outside_of_the_project_is_taken_for_a_relative_one(tmp_path: Path) -> None:
+    imports = "import sys\nsys.path.append('../base')\nfrom net import Net"
+    write(tmp_path, {"base/net.py": NET, "one/ways/train.py": LOOP.format(imports=imports, net="Net")})
+    write(tmp_path, {"one/pyproject.toml": ""})
+    assert "carried-graph" not in rules(tmp_path, "one/ways/train.py")
+
+
 @pytest.mark.parametrize(
     "line",
     ["sys.path.append(unknown())", "x = x\nsys.path.append(x)", "sys.path.append(*args)", "sys.path.append(1 + '')"],

@@ -250,10 +250,10 @@ class Files:
     def _added_by(self, path: Path) -> tuple[Path, ...]:
         """The folders that the code of a file, or of the checked one, which is the program, adds to `sys.path`."""
         parsed = self._parsed.get(path)
-        if parsed is None or "sys.path" not in parsed.document.text:
+        if parsed is None or self.project is None or "sys.path" not in parsed.document.text:
             return ()
         if path not in self._added:
-            self._added[path] = added_folders(parsed, path)
+            self._added[path] = added_folders(parsed, path, self.project.root)
         return self._added[path]
 
     def member(self, package: Path, name: str) -> Path | None:

@@ -205,3 +205,13 @@ def _table(data: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 def _list(value: object) -> list[object]:
     return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
+
+
+def upwards(folder: Path, root: Path) -> Iterator[Path]:
+    """`folder` and the folders above it up to `root`; `folder` alone where it does not lie in `root`."""
+    yield folder
+    if folder.is_relative_to(root):
+        for parent in list(folder.parents)[:LEVELS]:
+            if folder == root or not parent.is_relative_to(root):
+                return
+            yield parent

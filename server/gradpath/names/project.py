@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gradpath.names.environment import Environment, editable, hooked
 from gradpath.names.folders import has
-from gradpath.names.layout import LEVELS, Layout, find_root, layout_of, outside_packages
+from gradpath.names.layout import Layout, find_root, layout_of, outside_packages, upwards
 from gradpath.support.fast_dataclasses import dataclass
 
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
@@ -69,7 +69,7 @@ class Project:
         start = importer.parent
         outside = outside_packages(start)
         found = [Layout((start,), inner=True)] if script and outside != start else []
-        for folder in _upwards(outside, self.root):
+        for folder in upwards(outside, self.root):
             configured = layout_of(folder)
             folders = (folder, *((folder / _USUAL,) if has(folder, _USUAL) else ()), *configured.folders)
             found.append(Layout(tuple(dict.fromkeys(folders)), configured.packages))
@@ -165,16 +165,6 @@ def project_of(
 ) -> Project:
     """The project that a file belongs to; `file` is absolute and need not exist."""
     return Project(find_root(file.parent), python, read, ask)
-
-
-def _upwards(folder: Path, root: Path) -> Iterator[Path]:
-    """`folder` and the folders above it up to `root`; `folder` alone where it does not lie in `root`."""
-    yield folder
-    if folder.is_relative_to(root):
-        for parent in list(folder.parents)[:LEVELS]:
-            if folder == root or not parent.is_relative_to(root):
-                return
-            yield parent
 
 
 def _installed_in(path: Path) -> Path | None:

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gradpath.names.layout import upwards
 from gradpath.source.document import Document
 from gradpath.source.nodes import last_name, nodes
 from gradpath.source.parse import Parsed
@@ -20,10 +21,11 @@ _SAYING = ("sys.path", "addsitedir")
 """The text on the line of every such addition."""
 
 
-def added_folders(parsed: Parsed, file: Path) -> tuple[Path, ...]:
+def added_folders(parsed: Parsed, file: Path, root: Path) -> tuple[Path, ...]:
     """The folders that the file's code adds, in order; `file` is its absolute path.
 
-    A relative folder counts from that of the file, since scripts with such lines are run from there as a rule.
+    A relative folder counts from that of the file, since scripts with such lines are run from there as a rule; then
+    from each above it up to `root`, as the file may belong to a script there.
     """
     names = {
         statement.targets[0].id: statement.value
@@ -31,13 +33,16 @@ def added_folders(parsed: Parsed, file: Path) -> tuple[Path, ...]:
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
     }
     lines = sorted(set(_saying(parsed.document)))
+    added = [
+        each for statement in _around(parsed.tree.body, lines) for node in nodes(statement) for each in _added(node)
+    ]
     found: dict[Path, None] = {}
-    for statement in _around(parsed.tree.body, lines):
-        for node in nodes(statement):
-            for each in _added(node):
-                path = _Reader(file, names).path(each)
-                if path is not None:
-                    found[Path(os.path.normpath(file.parent / path))] = None
+    for folder in upwards(file.parent, root) if added else ():
+        for each in added:
+            path = _Reader(file, folder, names).path(each)
+            place = None if path is None else Path(os.path.normpath(folder / path))
+            if place is not None and (folder == file.parent or place.is_relative_to(root)):
+                found[place] = None
     return tuple(found)
 
 
@@ -84,10 +89,14 @@ def _is_name(node: ast.expr, name: str) -> bool:
 
 
 class _Reader:
-    """Works out expressions for paths: texts, `__file__`, `os.path` and `pathlib`, and variables of the top level."""
+    """Works out expressions for paths: texts, `__file__`, `os.path` and `pathlib`, and variables of the top level.
 
-    def __init__(self, file: Path, names: dict[str, ast.expr]) -> None:
+    `current` is the folder in which the program runs.
+    """
+
+    def __init__(self, file: Path, current: Path, names: dict[str, ast.expr]) -> None:
         self._file = file
+        self._current = current
         self._names = names
         self._steps = 50
 
@@ -131,7 +140,7 @@ class _Reader:
             case "str" | "fspath", [only]:
                 return self.path(only)
             case "getcwd" | "cwd", []:
-                return str(self._file.parent)
+                return str(self._current)
             case _, [only] if name in _SAME:
                 return self._absolute(self.path(only))
             case _, [] if name in _SAME and isinstance(function, ast.Attribute):
@@ -144,7 +153,7 @@ class _Reader:
         return os.path.join(*known) if known and len(known) == len(texts) else None
 
     def _absolute(self, path: str | None) -> str | None:
-        return None if path is None else os.path.normpath(self._file.parent / os.path.expanduser(path))
+        return None if path is None else os.path.normpath(self._current / os.path.expanduser(path))
 
     def _parent(self, path: str | None, count: int) -> str | None:
         for _ in range(count):

@@ -142,7 +142,9 @@ def note_given(machine: Machine, optimizer: OptimizerInstance, owner: Object | N
     parameters = (*optimizer.parameters(), *_of_models(machine, optimizer))
     of_models = tuple(dict.fromkeys(model for each in models for model in each))
     known = all(models) and not any(map(_is_cut_short, wholes)) and (not optimizer.open or bool(optimizer.sources))
-    copied = bool(of_models) and all(isinstance(model.origin, Copy) for model in of_models)
+    stored = machine.remembered.items() if of_models else ()
+    put_in = {id(value) for key, value in stored if isinstance(key, tuple) and key[0] == "attr"}
+    copied = bool(of_models) and all(isinstance(each.origin, Copy) and id(each) not in put_in for each in of_models)
     groups = len(optimizer.groups.items)
     twice = groups == 1 and _has_any_twice(machine, optimizer)
     given = Given(owner or optimizer, parameters, of_models, known, machine.site(), copied, groups, twice)

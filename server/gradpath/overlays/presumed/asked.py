@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 
 from gradpath.interpreter.kinds import Kind
@@ -35,6 +36,12 @@ class Asked:
     @property
     def grad_enabled(self) -> bool:
         return self.machine.autograd.grad_enabled
+
+    @property
+    def body(self) -> ast.AST:
+        """The code that asks: a function, or what the path entered."""
+        function = self.machine.frame.function
+        return self.machine.trace.entry if function is None else function.node
 
     @property
     def has_graph(self) -> bool:

@@ -6,15 +6,15 @@ Nothing that could matter to a gradient is lost with it, and what goes through i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Made
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import is_option, role_of_name
-from gradpath.source.index import inside
-from gradpath.source.nodes import Noted, nodes, noted
+from gradpath.source.index import inside, names_in, names_of
+from gradpath.source.nodes import Noted, last_name, nodes, noted
 
 _OPTIONS = """
 argparse click configargparse configparser fire gin json omegaconf six tokenizers tomllib toml types typing
@@ -177,6 +177,34 @@ def matched(body: ast.AST) -> frozenset[tuple[ast.AST, int]]:
     sides = [(place_of(left), place_of(right)) for left, right in pairs if not isinstance(right, ast.Constant)]
     told = {each for pair in sides if len({*pair}) > 1 for each in pair}
     return frozenset(item for name in told for item in given.get(name, ()))
+
+
+@noted
+def entries_left_out(body: ast.AST) -> frozenset[str]:
+    """The keys of entries that a body takes out of what it gets, and that lead to none of the backwards in it."""
+    roots = [each for each in inside(body, ast.Call) if "backward" in last_name(each.func)]
+    leading = {name for each in roots for name in names_in(each)}
+    sources: dict[str, list[ast.expr]] = {}
+    for node in nodes(body):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for name in {name for each in targets for name in names_of(each)}:
+                    sources.setdefault(name, []).append(value)
+            case ast.AugAssign(target=ast.Name(id=name), value=value):
+                sources.setdefault(name, []).append(value)
+    todo = list(leading)
+    while todo:
+        for value in sources.get(todo.pop(), ()):
+            todo += names_in(value) - leading
+            leading |= names_in(value)
+    learnt = [*roots, *(value for name in leading for value in sources.get(name, ()))]
+    taken = _keys([body]) if roots else set()
+    return frozenset(taken - _keys(learnt))
+
+
+def _keys(codes: Iterable[ast.AST]) -> set[str]:
+    found = (each.slice for code in codes for each in inside(code, ast.Subscript))
+    return {each.value for each in found if isinstance(each, ast.Constant) and isinstance(each.value, str)}
 
 
 def is_parameter(argument: ast.arg, default: Value) -> bool:

@@ -240,9 +240,14 @@ def _is_tensor_index(asked: Asked) -> bool:
 
 def _is_matched(asked: Asked) -> bool:
     """True if the program compares an item of a result for equality: `(predicted == labels).float().mean()`."""
-    function = asked.machine.frame.function
-    body = asked.machine.trace.entry if function is None else function.node
-    return asked.unknown.kind is Kind.LIVE and (asked.unknown.site.node, asked.key) in plain_data.matched(body)
+    live = asked.unknown.kind is Kind.LIVE and isinstance(asked.key, int)
+    return live and (asked.unknown.site.node, asked.key) in plain_data.matched(asked.body)
+
+
+def _is_left_out(asked: Asked) -> bool:
+    """True if no backward of the function leads to an entry of a result: `out["statistics"]`."""
+    live = asked.unknown.kind is Kind.LIVE and isinstance(asked.key, str)
+    return live and asked.key in plain_data.entries_left_out(asked.body)
 
 
 def _is_entry_of_data(asked: Asked) -> bool:
@@ -403,6 +408,14 @@ ITEMS: tuple[Row, ...] = (
         None,
         "classes are compared for equality, and have no gradient",
         "presumptions/kinds.md#an-item-that-is-matched",
+    ),
+    Row(
+        "entry that is left out",
+        _is_left_out,
+        Kind.ANYTHING,
+        None,
+        "what a model returns beside its loss, under a name of its own, is as often detached",
+        "presumptions/kinds.md#an-entry-that-is-left-out",
     ),
     Row(
         "entry of data",

@@ -34,8 +34,8 @@ def lists(trace: Trace, executed: set[Node], source: Source) -> Iterator[Growing
         if len(kept) < 2 or not _grows(kept) or isinstance(statement_of(trace, kept[0].site.node), ast.AugAssign):
             continue  # An entry that is changed was there before.
         first = kept[0].tensor
-        if first is None:
-            continue
+        if first is None or (not executed and is_in_forward(trace, kept[0].site)):
+            continue  # A part of what it returns.
         sure = _is_spent(first) or _are_outputs(trace, kept, executed)
         if not sure and not is_number(trace, first):
             continue

@@ -139,5 +139,5 @@ def come_apart(first: Tensor | None, later: Tensor | None) -> bool:
 
 
 def is_in_forward(trace: Trace, site: Site) -> bool:
-    """True if a place is in a `forward`, or in what that calls."""
-    return any(getattr(function_of(trace, each.node), "name", "") == "forward" for each in site.frames())
+    """True if a place is in a `forward`, in the `__call__` of a loss, or in what these call."""
+    return any(getattr(function_of(trace, each.node), "name", "") in ("forward", "__call__") for each in site.frames())

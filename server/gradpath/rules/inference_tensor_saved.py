@@ -15,6 +15,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.trace import Failed, Site, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import variables
+from gradpath.source.nodes import last_name
 
 KINDS = (FaultKind.INFERENCE_SAVED, FaultKind.INFERENCE_INPLACE)
 
@@ -77,14 +78,11 @@ def _fixes(source: Source, site: Site, switch: Switch | None, name: str) -> Iter
 def _as_no_grad(source: Source, switch: Switch) -> Edit | None:
     node = switch.site.node
     function = node.func if isinstance(node, ast.Call) else node
-    text = source.text(switch.site, function)
-    if not text.endswith("inference_mode"):
-        return None
     document = source.document(switch.site)
-    prefix = text.removesuffix("inference_mode")
-    if prefix:
-        return edits.replace(document, node, f"{prefix}no_grad()")
-    return edits.replace(document, node, "torch.no_grad()")
+    torch = source.called("torch", document.path)
+    if torch is None or last_name(function) != "inference_mode":
+        return None
+    return edits.replace(document, node, f"{torch}.no_grad()")
 
 
 RULE = Rule(

@@ -19,6 +19,7 @@ from gradpath.fixes.origins import is_read_out
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, holds
+from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -103,7 +104,7 @@ def _without_wrap(trace: Trace, source: Source, found: Rewrapping, statement: as
         return None
     if isinstance(statement, ast.Expr) and statement.value is node:
         return removed(trace, document, statement)
-    if ast.unparse(node.func).endswith("Variable") and node.args:
+    if last_name(node.func) == "Variable" and node.args:
         return edits.replace(document, node, document.slice(document.range_of(node.args[0])))
     is_method = isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_"
     return edits.drop_method(document, node) if is_method else None

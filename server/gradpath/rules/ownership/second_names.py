@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Set
 
 from gradpath.autograd.tensor import SWITCHED_OFF
@@ -115,9 +114,9 @@ def _network_copied(trace: Trace, source: Source, named: Named | Bound) -> Itera
     document = source.document(named.site)
     match statement_of(trace, named.site.node):
         case ast.Assign(value=value):
-            copied = f"copy.deepcopy({edits.flat(document, value)})"
+            known = source.called("copy", document.path)
+            copied = f"{known or 'copy'}.deepcopy({edits.flat(document, value)})"
             top = Range(Position(1, 1), Position(1, 1))
-            known = re.search(r"^import copy$", document.text, re.M)
             imported = () if known else (Edit(document.path, top, f"import copy{edits.newline(document)}"),)
             changes = (*imported, edits.replace(document, value, copied))
             yield Fix.by(Repair(Way.USE_COPY, text=copied), Safety.UNSAFE, changes)

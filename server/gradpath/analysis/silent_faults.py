@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from gradpath.overlays.presumed.missed_flags import FLAG, is_near
 from gradpath.overlays.presumed.modules_alone import states_of
@@ -42,8 +42,9 @@ def _misses(node: ast.AST, parameters: Collection[str]) -> bool:
 def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: bool) -> bool:
     """True if a function may miss a flag, is a `backward` of its own, or a `forward` with unregistered weights.
 
-    So is a `forward` that may keep its graph in a buffer, or in a state, for the next one, a method that loads the
-    state of one network into another, which may be the same, and one that may put a network in the place of its copy.
+    So is a `forward` that may keep its graph in a buffer, or in a state, for the next one, or whose class takes its own
+    weights off the graph, a method that loads the state of one network into another, which may be the same, and one
+    that may put a network in the place of its copy.
     """
     if flags and may_miss_flag(function):
         return True
@@ -54,7 +55,7 @@ def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: b
         return True
     if owner is None or function.name != "forward":
         return owner is not None and function.name == "backward"
-    return may_forget(owner) or writes_buffer(owner) or bool(states_of(owner))
+    return may_forget(owner) or writes_buffer(owner) or cuts_own_weights(owner) or bool(states_of(owner))
 
 
 @noted
@@ -67,6 +68,32 @@ def writes_buffer(owner: ast.ClassDef) -> bool:
         if isinstance(call.args[0], ast.Constant)
     }
     return bool(registered) and any(_written(node) in registered for node in nodes(owner))
+
+
+@noted
+def cuts_own_weights(owner: ast.ClassDef) -> bool:
+    """True if a method reads what its class makes by a call under `no_grad`, or through `.data` or `detach()`."""
+    methods = [each for each in owner.body if isinstance(each, ast.FunctionDef)]
+    made = {
+        target.attr
+        for method in methods
+        for each in nodes(method)
+        if isinstance(each, ast.Assign) and method.name == "__init__" and not isinstance(each.value, ast.Name)
+        for target in nodes(each)
+        if isinstance(target, ast.Attribute) and isinstance(target.ctx, ast.Store)
+    }
+    cut = (part for each in methods if each.name != "__init__" for node in nodes(each) for part in _cut_by(node))
+    return any(isinstance(each, ast.Attribute) and each.attr in made for each in cut)
+
+
+def _cut_by(node: ast.AST) -> Iterator[ast.AST]:
+    """What a node takes off the graph, or computes without one."""
+    match node:
+        case ast.Attribute(value=ast.Attribute() | ast.Call() as value, attr="data" | "detach", ctx=ast.Load()):
+            yield from nodes(value)
+        case ast.With(items=items, body=body) if any("no_grad" in ast.unparse(each) for each in items):
+            for each in body:
+                yield from nodes(each)
 
 
 def _written(node: ast.AST) -> str | None:

@@ -103,7 +103,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         zeros = [
             each for each in severed if each.cause.how in (cuts.DRAW, cuts.STEP)
         ]  # Where these arrive, a gradient was wanted.
-        if not zeros and _may_be_left_out(trace, learner) and any(may_be_meant(each.cause) for each in severed):
+        if not zeros and _may_be_left_out(trace, learner) and _may_be_spared(whole, severed):
             continue  # The optimizer's maker may have left out what is cut off here.
         places = places_of(trace, source, zeros or severed)
         same = tuple(sorted(places))
@@ -128,6 +128,27 @@ def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
     others = (each for each in learners(trace).values() if each.given)
     beside = any(steppers.issuperset(id(step.optimizer) for step in each.stepped) for each in others)
     return beside and all(event.tensor is not learner.tensor for event in trace.of(Flagged))
+
+
+def _may_be_spared(parameter: Tensor, severed: Sequence[Severed]) -> bool:
+    """True if the cuts may keep a parameter as it is on purpose: no slip in sight.
+
+    A straight-through estimate is there for training alone, a weight of its own that a class makes is there to learn,
+    and a layer that shares a block without gradients with a model that is given is in there by the way.
+    """
+    if parameter.operation != UNSEEN and any(map(is_straight_through, severed)):
+        return False
+    return any(may_be_meant(each.cause) and not _is_by_the_way(parameter, each.cause) for each in severed)
+
+
+def _is_by_the_way(parameter: Tensor, cause: cuts.Cause) -> bool:
+    cut = cause.tensor.cut
+    source = cause.tensor if cut is None or cause.how in _OFF else cut.source
+    if parameter.operation == UNSEEN or source is None:
+        return False
+    if parameter.operation == "torch.nn.Parameter" or source is parameter:
+        return True
+    return cause.how in _OFF and any(each.operation == UNSEEN for each in source.ancestors())
 
 
 def may_be_meant(cause: cuts.Cause) -> bool:
@@ -157,6 +178,12 @@ def _is_of_unseen(root: Tensor) -> bool:
     return root.node is not None and root.node.name == PRESUMED and not root.node.edges
 
 
+def changed_by_hand(trace: Trace) -> set[object]:
+    """The keys of the parameters that something else than a step changes on a path while it is trained."""
+    changed = _changed_by_hand(trace, trace.of(BackwardRan))
+    return {key_of(each.tensor) for each in learners(trace).values() if id(each.tensor.storage) in changed}
+
+
 def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
     """The memory that something else than a step changes while it is trained, or that was frozen for a time.
 
@@ -165,6 +192,7 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
     found = _frozen_for_a_time(trace)
     loops = {loop for run in runs for loop, _ in run.site.loops}
     calls = {id(frame.caller) for run in runs for frame in run.site.frames() if frame.caller is not None}
+    used = {function_of(trace, run.site.node) for run in runs if _is_by_result(trace, run)}
     began = False
     for event in trace.among(Mutated, Replaced, BackwardRan):
         began = began or isinstance(event, BackwardRan)
@@ -177,9 +205,15 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
         if isinstance(event, Mutated) and _is_rewound(event, kept, loops):
             continue
         in_loop = any(loop in loops for loop, _ in event.site.loops)
-        if in_loop or (_is_in(event.site, calls) and (began or not _is_in(kept.origin, calls))):
+        by_use = any(function_of(trace, frame.node) in used for frame in event.site.frames()) if used else False
+        if in_loop or by_use or (_is_in(event.site, calls) and (began or not _is_in(kept.origin, calls))):
             found.update((id(event.tensor.storage), id(kept.storage)))
     return found
+
+
+def _is_by_result(trace: Trace, run: BackwardRan) -> bool:
+    """True if a backward and its step are presumed of a function that nothing calls."""
+    return any(step.site.node is run.site.node for step in trace.of(Stepped))
 
 
 def _frozen_for_a_time(trace: Trace) -> set[int]:

@@ -28,7 +28,7 @@ from gradpath.interpreter.modules import outline_of
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
-from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mixed, Trace
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,
@@ -297,8 +297,8 @@ def _call_twice(machine: Machine, entered: Entered, once: Callable[[], Value], u
 
 
 def _tells_something(trace: Trace) -> bool:
-    """True if a backward may meet a cut, a step function, a custom Function, or a write into what was saved."""
-    return bool(trace.of(CutOff)) or any(
+    """True if a backward may meet a cut, a number that was read, a step function, a custom Function, or a write into what was saved."""
+    return bool(trace.of(CutOff) or trace.of(Mixed)) or any(
         node.custom is not None
         or is_step_function(node)
         or any(saved.version != saved.storage.version for saved in node.saved)

@@ -13,7 +13,15 @@ from gradpath.findings.graphs import moved_leaves
 from gradpath.findings.parameters import Group, groups_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import call_of, function_of
-from gradpath.findings.unreached import Place, Unreached, is_straight_through, key_of, may_be_meant, unreached
+from gradpath.findings.unreached import (
+    Place,
+    Unreached,
+    changed_by_hand,
+    is_straight_through,
+    key_of,
+    may_be_meant,
+    unreached,
+)
 from gradpath.fixes.cut_fixes import added, turned, undone
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
@@ -189,8 +197,9 @@ def _fixes(trace: Trace, source: Source, places: Sequence[Place]) -> Iterator[Fi
 
 
 def _denied(trace: Trace, report: Report) -> bool:
-    """True if a backward of another path reaches the parameters."""
-    return any(key_of(leaf) in report.about for leaf in _reached(trace))
+    """True if a backward of another path reaches the parameters, or something else changes them there."""
+    reached = {key_of(leaf) for leaf in _reached(trace)}
+    return not (reached | changed_by_hand(trace)).isdisjoint(report.about)
 
 
 def _reached(trace: Trace) -> list[Tensor]:

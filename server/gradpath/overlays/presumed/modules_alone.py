@@ -27,15 +27,19 @@ def step(
 ) -> None:
     """Let an optimizer step the parameters that nothing but a backward through the results can train.
 
-    A choice that is returned as well is scored elsewhere, as the actions of a policy are; an object, such as a
-    distribution, may lead back to all; and what a method uses that the `forward` does not call may be trained by it.
+    A choice that is returned as well is scored elsewhere, as the actions of a policy are, but for the codes that a
+    straight-through estimate lends; an object, such as a distribution, may lead back to all; and what a method uses that
+    the `forward` does not call may be trained by it.
     """
-    if not all(isinstance(each, _KNOWN) for each in (result if isinstance(result, tuple) else (result,))):
-        return
-    if any(each.node is None and _is_cut(each, _DEPTH) for each in results):
+    if not all(map(_is_known, result if isinstance(result, tuple) else (result,))):
         return
     elsewhere = _used_elsewhere(machine, module)
     owned = tensors_of([each for each in module.parameters() if each[0].partition(".")[0] not in elsewhere])
+    if any(each.node is None and _is_cut(each, _DEPTH) for each in results):
+        lent = {id(each) for result in results for each in _lent(result)}
+        owned = tuple(each for each in owned if id(each) in lent)
+    if not owned:
+        return
     updated = tuple(each for each in owned if each.grad is not None)
     site = engines.site_of_result(machine, function)
     bound = {id(event.tensor) for event in machine.trace.of(Bound)}
@@ -127,7 +131,18 @@ def _is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
-_KNOWN = (TensorValue, bool, int, float, str, type(None))
+def _is_known(value: Value) -> bool:
+    if isinstance(value, Unknown):
+        return value.kind is Kind.LIVE and isinstance(value.tensor, TensorValue)
+    return isinstance(value, (TensorValue, bool, int, float, str, type(None)))
+
+
+def _lent(result: Tensor) -> Iterator[Tensor]:
+    """What the straight-through estimates in a result are computed from: `(q - z).detach()`."""
+    for tensor in result.lineage():
+        source = None if tensor.cut is None else tensor.cut.source
+        if source is not None and source.operation.rpartition(".")[2] in ("sub", "rsub"):
+            yield from source.ancestors()
 
 
 def _is_cut(tensor: Tensor, depth: int) -> bool:

@@ -183,8 +183,12 @@ def _is_called_to_make(node: ast.AST) -> bool:
 def keeps_modules(owner: ast.ClassDef) -> bool:
     """True if `__init__` puts what it makes of a class into a container that is an attribute of `self`."""
     made = (each for each in owner.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
-    written = ((method, _filled(method)) for method in made)
-    return any(_keeps(node, filled) for method, filled in written for node in nodes(method))
+    for method in made:
+        filled = {each.id for each in _receivers(method) if isinstance(each, ast.Name)}
+        own = any(isinstance(each, ast.Attribute) for each in _receivers(method))
+        if own or any(_keeps(node, filled) for node in nodes(method)):
+            return True
+    return False
 
 
 def _keeps(node: ast.AST, filled: Collection[str]) -> bool:
@@ -194,23 +198,29 @@ def _keeps(node: ast.AST, filled: Collection[str]) -> bool:
             return name in filled
         case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=value):
             return _holds(value)
-    return isinstance(_receiver(node), ast.Attribute)
+    return False
 
 
-def _filled(method: ast.FunctionDef) -> set[str]:
-    """The variables of containers into which a method puts modules."""
-    receivers = (_receiver(node) for node in nodes(method))
-    return {each.id for each in receivers if isinstance(each, ast.Name)}
+@noted
+def _receivers(method: ast.FunctionDef) -> tuple[ast.expr, ...]:
+    """The containers into which a method puts modules: `blocks.append(nn.Linear(1, 1))`, `heads[name] = Head()`."""
+    named = {
+        each.targets[0].id
+        for each in nodes(method)
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and _makes(each.value)
+    }
 
+    def is_made(value: ast.expr) -> bool:
+        return _makes(value) or (isinstance(value, ast.Name) and value.id in named)
 
-def _receiver(node: ast.AST) -> ast.expr | None:
-    """The container into which a node puts a module: `blocks.append(nn.Linear(1, 1))`, `heads[name] = Head()`."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=container, attr="append"), args=[made]) if _makes(made):
-            return container
-        case ast.Assign(targets=[ast.Subscript(value=container)], value=made) if _makes(made):
-            return container
-    return None
+    found: list[ast.expr] = []
+    for node in nodes(method):
+        match node:
+            case ast.Call(func=ast.Attribute(value=container, attr="append"), args=[made]) if is_made(made):
+                found.append(container)
+            case ast.Assign(targets=[ast.Subscript(value=container)], value=made) if is_made(made):
+                found.append(container)
+    return tuple(found)
 
 
 def _holds(value: ast.expr) -> bool:
@@ -227,6 +237,8 @@ def _makes(made: ast.expr) -> bool:
     if isinstance(made, (ast.List, ast.Tuple)):
         return any(map(_makes, made.elts))
     match made:
+        case ast.Call(func=ast.Attribute(value=ast.Call() as inner)):  # `Block().to(device)`
+            return _makes(inner)
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
             return name[:1].isupper()
     return False

@@ -125,7 +125,7 @@ def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
     steppers = {id(step.optimizer) for step in learner.stepped}
     if not steppers.isdisjoint(id(given.optimizer) for given in trace.of(Given)):
         return False
-    others = (each for each in learners(trace).values() if each.given)
+    others = (each for each in learners(trace).values() if each.given and each.stepped)
     beside = any(steppers.issuperset(id(step.optimizer) for step in each.stepped) for each in others)
     return beside and all(event.tensor is not learner.tensor for event in trace.of(Flagged))
 

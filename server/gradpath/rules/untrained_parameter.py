@@ -10,6 +10,7 @@ from gradpath.findings.gradient_flow import has_run_loops, updated_by_hand
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Rule, Source, Step
+from gradpath.findings.syntax import function_of
 from gradpath.fixes.optimizer_fixes import registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Mutated, Named, Replaced, Stepped, Trace
@@ -95,6 +96,9 @@ def _denied(trace: Trace, report: Report) -> bool:
         return False
     if not trace.of(Given) and any(place_of(trace, each).node is report.at.node for each in trace.of(Overlooked)):
         return False  # An optimizer that is not seen is presumed to be given `parameters()`.
+    made_in = function_of(trace, report.at.node)
+    if not trace.of(Given) and made_in is not None and made_in.name == "forward":
+        return False  # It makes another one each time: no optimizer that is not seen has it.
     target = targets(trace).get(report.at.node)
     if target is not None:
         return target.follows is not None

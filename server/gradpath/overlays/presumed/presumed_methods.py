@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Library, Made, Member, Undefined
+from gradpath.interpreter.origins import Call, Library, Made, Member, Undefined
 from gradpath.interpreter.trace import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
@@ -17,6 +18,7 @@ from gradpath.overlays.presumed.clearing import is_engine
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, presume_tensor, require
 from gradpath.overlays.presumed.roles import is_of_its_own, is_schedule, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
+from gradpath.overlays.torch.nn import note_moved
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
 from gradpath.source.index import methods_called
 from gradpath.source.nodes import nodes
@@ -171,6 +173,12 @@ def _load_state_dict(machine: Machine, receiver: Unknown, arguments: Arguments) 
 
 
 def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    return receiver
+
+
+def _moved(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    if isinstance(receiver.origin, Call) and not receiver.is_data:
+        note_moved(machine, receiver, partial(weights.weights_of, machine, receiver))
     return receiver
 
 
@@ -349,8 +357,8 @@ METHODS: dict[str, Method] = {
     "detach_": _detach_in_place,
     "state_dict": state_dicts.presumed_state_dict,
     "load_state_dict": _load_state_dict,
-    "to": _itself,
-    "cuda": _itself,
+    "to": _moved,
+    "cuda": _moved,
     "cpu": _itself,
     "train": _train,
     "eval": _eval,

@@ -185,7 +185,7 @@ def _way_out(unknown: Unknown) -> str:
     return ""
 
 
-def _is_known_data(unknown: Unknown) -> bool:
+def is_known_data(unknown: Unknown) -> bool:
     """True if data was used as a tensor already, or was taken from what may have a graph."""
     return isinstance(unknown.tensor, TensorValue) or bool(_way_out(unknown))
 
@@ -287,7 +287,7 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
             case Unknown() if value.tensor is _BEING_MADE or role_of(value):
                 continue
             case Unknown(kind=Kind.PLAIN) if not is_made_leaf(value):
-                found += [presume_tensor(machine, value).tensor] if _is_known_data(value) else []
+                found += [presume_tensor(machine, value).tensor] if is_known_data(value) else []
             case Unknown() if isinstance(value.tensor, TensorValue):
                 found.append(value.tensor.tensor)
             case Unknown() if value.kind in OF_TENSORS or is_required(machine, value):

@@ -344,6 +344,23 @@ def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> Non
             machine.emit(Attached(tuple(tensors), beside, tuple(module.unknown_parts()), machine.site()))
 
 
+def note_moved(machine: Machine, value: Unknown, weights: Callable[[], Tensor]) -> None:
+    """The program moves what is not seen to a device: if it keeps it in a plain container, these are left out."""
+    machine.remembered[_MOVED, value.number] = weights
+
+
+_MOVED = "moved to a device"
+
+
+def _unseen_in(machine: Machine, container: List | tuple[Value, ...] | Dict) -> Iterator[Tensor]:
+    """What represents the parameters of the modules in a container that are not seen, and were moved to a device."""
+    for part in parts_of(container) if is_slender(container) else ():
+        weights = machine.remembered.get((_MOVED, part.number)) if isinstance(part, Unknown) else None
+        made = weights() if callable(weights) else None
+        if isinstance(made, Tensor) and made.flag:
+            yield made
+
+
 def as_part(value: Value) -> Value:
     """A value that becomes a part of a module: if it is unknown, it is a module, whatever it was taken for."""
     if isinstance(value, Unknown) and not value.role:
@@ -358,7 +375,8 @@ def note_overlooked(machine: Machine, module: ModuleInstance) -> None:
     found = tensors_of(module.parameters())
     known = set(map(id, found))
     for container, site in module.unregistered():
-        missed = tuple(each for each in parameters_in(container) if id(each) not in known)
+        inside = (*parameters_in(container), *_unseen_in(machine, container))
+        missed = tuple(each for each in inside if id(each) not in known)
         key = ("overlooked", site, len(missed))
         if missed and key not in machine.remembered:
             machine.remembered[key] = True

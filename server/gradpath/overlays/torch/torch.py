@@ -21,7 +21,7 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunct
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import conditions, plain_data
-from gradpath.overlays.presumed.presumed_tensors import is_unseen, presume_tensor
+from gradpath.overlays.presumed.presumed_tensors import is_known_data, is_unseen, presume_tensor
 from gradpath.overlays.torch.conversions import converted
 from gradpath.overlays.torch.departures import note_cut
 from gradpath.overlays.torch.operations import call_operation, tensors_in
@@ -329,7 +329,9 @@ def _device(machine: Machine, arguments: Arguments) -> Value:
 def _variable(machine: Machine, arguments: Arguments) -> Value:
     data = arguments.get(0, "data", None)
     flag = arguments.get(1, "requires_grad", False)
-    if isinstance(data, Unknown) and (data.kind in OF_TENSORS or (data.kind is Kind.PLAIN and flag is True)):
+    if isinstance(data, Unknown) and (
+        data.kind in OF_TENSORS or (data.kind is Kind.PLAIN and (flag is True or is_known_data(data)))
+    ):
         data = presume_tensor(machine, data)
     if not isinstance(data, TensorValue):
         made = machine.unknown("Variable of unknown", None, (data,))

@@ -32,6 +32,7 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
     if trace.of(Given) or not (_is_stepped_unseen(trace, steps) if steps else _is_alone(trace)):
         return
     used = {id(tensor) for event in trace.of(Built) for tensor in event.operands}
+    used |= {id(maker) for event in trace.of(Built) for made in event.node.outputs for maker in made.maker}
     for event in trace.of(Overlooked):
         owner = class_of(trace, event.site.node)
         place = event.site.node
@@ -61,11 +62,13 @@ def shown(trace: Trace, source: Source) -> Iterator[Overlooked]:
 
 
 def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:
-    """The layers and parameters that a `forward` without a caller makes and forgets, where nothing sets their values.
+    """The layers and parameters that a `forward` makes and forgets, where nothing sets their values.
 
-    It may as well make a parameter to ask for a gradient itself.
+    Nothing calls it, or a function whose optimizer is not seen. Alone it may make a parameter to ask for a gradient.
     """
-    if not _is_alone(trace) or trace.among(Given, Stepped, BackwardRan):
+    steps = trace.of(Stepped)
+    alone = _is_alone(trace) and not trace.of(BackwardRan)
+    if trace.of(Given) or not (_is_stepped_unseen(trace, steps) if steps else alone):
         return
     attributes = [event for event in trace.of(Named) if isinstance(event.site.node, ast.Attribute)]
     kept = touched(trace).union(*(ways_of(trace, event) for event in attributes))
@@ -75,8 +78,10 @@ def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:
             made = tensor.origin
             if not (is_of_layer(tensor) or is_drawn(tensor)) or id(tensor) in kept:
                 continue
-            owner = class_of(trace, made.node)
-            if function_of(trace, made.node) is trace.entry and not (owner and _collects(owner)):
+            function, owner = function_of(trace, made.node), class_of(trace, made.node)
+            if function is None or owner is None or function.name != "forward":
+                continue
+            if not _collects(owner):
                 yield Report(
                     made,
                     f"`{source.short(made)}` is never trained: each forward makes another one",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.syntax import ancestry, statement_of
+from gradpath.interpreter.ownership import Overwritten
 from gradpath.interpreter.trace import Bound, Mutated, Replaced, Site, Trace, once
 from gradpath.source.index import inside
 from gradpath.support.fast_dataclasses import dataclass, replace
@@ -17,13 +18,14 @@ from gradpath.support.fast_dataclasses import dataclass, replace
 class Mixture:
     """A write into the parameter `own` of what was computed of it, and of the parameters `others`.
 
-    `names` are the variables in its statement that are this parameter.
+    `names` are the variables in its statement that are this parameter. One is `loaded` where nothing of it is left.
     """
 
     own: Tensor
     others: tuple[Tensor, ...]
     names: tuple[str, ...]
     site: Site
+    loaded: bool = False
 
 
 @once
@@ -35,10 +37,12 @@ def mixtures(trace: Trace) -> list[Mixture]:
 def _mixtures(trace: Trace) -> Iterator[Mixture]:
     bound: dict[str, Bound] = {}
     scaled: set[int] = set()
-    for event in trace.among(Bound, Mutated, Replaced):
+    for event in trace.among(Bound, Mutated, Replaced, Overwritten):
         match event:
             case Bound(name=name):
                 bound[name] = event
+            case Overwritten(tensor=own, other=other, site=site):
+                yield Mixture(own, (other,), (), replace(site, node=statement_of(trace, site.node)), loaded=True)
             case Mutated(site=site) | Replaced(site=site):
                 own = memory_of(event.tensor)
                 if not own.is_parameter:

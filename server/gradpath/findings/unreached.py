@@ -103,7 +103,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         zeros = [
             each for each in severed if each.cause.how in (cuts.DRAW, cuts.STEP)
         ]  # Where these arrive, a gradient was wanted.
-        if not zeros and _may_be_left_out(trace, learner) and _may_be_spared(whole, severed):
+        if not zeros and _may_be_left_out(trace, learner) and _may_be_spared(trace, whole, severed):
             continue  # The optimizer's maker may have left out what is cut off here.
         places = places_of(trace, source, zeros or severed)
         same = tuple(sorted(places))
@@ -125,20 +125,31 @@ def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
     steppers = {id(step.optimizer) for step in learner.stepped}
     if not steppers.isdisjoint(id(given.optimizer) for given in trace.of(Given)):
         return False
-    others = (each for each in learners(trace).values() if each.given and each.stepped)
+    given = (each for each in learners(trace).values() if each.given)
+    others = (each for each in given if each.stepped or each.tensor.operation != UNSEEN)
     beside = any(steppers.issuperset(id(step.optimizer) for step in each.stepped) for each in others)
     return beside and all(event.tensor is not learner.tensor for event in trace.of(Flagged))
 
 
-def _may_be_spared(parameter: Tensor, severed: Sequence[Severed]) -> bool:
+def _may_be_spared(trace: Trace, parameter: Tensor, severed: Sequence[Severed]) -> bool:
     """True if the cuts may keep a parameter as it is on purpose: no slip in sight.
 
     A straight-through estimate is there for training alone, a weight of its own that a class makes is there to learn,
-    and a layer that shares a block without gradients with a model that is given is in there by the way.
+    a layer that shares a block without gradients with a model that is given is in there by the way, and what computes
+    the weights of another layer is to learn by them.
     """
     if parameter.operation != UNSEEN and any(map(is_straight_through, severed)):
         return False
+    severed = [each for each in severed if not _fills_weight(trace, each.cause)]
     return any(may_be_meant(each.cause) and not _is_by_the_way(parameter, each.cause) for each in severed)
+
+
+def _fills_weight(trace: Trace, cause: cuts.Cause) -> bool:
+    """True if a value with a graph was cut off to be assigned to the `data` of a parameter."""
+    cut = cause.tensor.cut
+    if cut is None or cut.source is None or cut.source.node is None:
+        return False
+    return any(event.source is cause.tensor and event.tensor.is_parameter for event in trace.of(Replaced))
 
 
 def _is_by_the_way(parameter: Tensor, cause: cuts.Cause) -> bool:

@@ -112,6 +112,15 @@ class Loaded:
     site: Site
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Overwritten:
+    """A network loaded the state of another: `tensor` and `other` are a parameter of each, or represent all of them."""
+
+    tensor: Tensor
+    other: Tensor
+    site: Site
+
+
 class _Parameter(Protocol):
     @property
     def tensor(self) -> Tensor: ...
@@ -154,4 +163,6 @@ class Rejoined:
     site: Site
 
 
-OwnershipEvent = Given | Drained | Attached | Overlooked | FlagMissed | Wrapped | Named | Taken | Loaded | Rejoined
+OwnershipEvent = (
+    Given | Drained | Attached | Overlooked | FlagMissed | Wrapped | Named | Taken | Loaded | Overwritten | Rejoined
+)

@@ -15,7 +15,7 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import ancestry, function_of, statement_of, tests_of
 from gradpath.fixes.copying_fixes import copied
-from gradpath.interpreter.ownership import Loaded, Named, Rejoined, Taken
+from gradpath.interpreter.ownership import Loaded, Named, Overwritten, Rejoined, Taken
 from gradpath.interpreter.trace import Bound, Built, CutOff, Mutated, Replaced, Site, Stepped, Trace
 from gradpath.rules.ownership.best_states import BestState, best_states
 from gradpath.rules.ownership.second_names import of_twins, references
@@ -249,14 +249,27 @@ def _led(trace: Trace) -> Iterator[tuple[Mixture, Stepped]]:
         around = {number for number, _ in mixture.site.loops}
         if any(number not in around for number, _ in learner.used[0].site.loops):
             continue  # What has been trained is averaged in the end.
+        if mixture.loaded and _begins_anew(trace, mixture, learner.used[0]):
+            continue
         if any(each is other for ran in learner.given for root in ran.call.roots for each in root.ancestors()):
             yield mixture, learner.used[0]
+
+
+def _begins_anew(trace: Trace, mixture: Mixture, step: Stepped) -> bool:
+    """True if a network is loaded before each step, and used after it: it adapts to each sample from the same start."""
+    function = function_of(trace, step.site.node)
+    if not step.site.loops or function is None:
+        return isinstance(trace.among(Overwritten, Stepped)[0], Overwritten)
+    label = whole_of(mixture.own).label
+    after = (each for each in variables(function) if each.lineno > step.site.line)
+    names = (each.attr if isinstance(each, ast.Attribute) else each.id for each in after)
+    return mixture.site.line < step.site.line and label in names
 
 
 def _changed(trace: Trace) -> set[int]:
     """The parameters that a path writes from the first step on, and those of unseen models of which it writes some."""
     since = next((time for time, each in enumerate(trace.events) if isinstance(each, Stepped)), 0)
-    written = (event.tensor for event in trace.events[since:] if isinstance(event, Mutated | Replaced))
+    written = (event.tensor for event in trace.events[since:] if isinstance(event, Mutated | Replaced | Overwritten))
     return {id(whole_of(memory_of(tensor))) for tensor in written}
 
 
@@ -355,9 +368,16 @@ def _of_led(source: Source, mixture: Mixture, step: Stepped) -> Report:
         f"`{source.short(at, limit=40)}` writes into the network that is trained: the other one never changes",
         (
             Step(step.site, "trains a network"),
-            Step(mixture.site, "mixes the other one into it, which stays as it was at the start"),
+            Step(
+                mixture.site,
+                "overwrites all that it has learnt with the other one, which stays as it was at the start"
+                if mixture.loaded
+                else "mixes the other one into it, which stays as it was at the start",
+            ),
         ),
-        help="write the average into the network that is to follow: exchange the two",
+        help="load it before the training, or load the network that is trained into the other one"
+        if mixture.loaded
+        else "write the average into the network that is to follow: exchange the two",
     )
 
 

@@ -14,6 +14,7 @@ from gradpath.findings.syntax import function_of
 from gradpath.fixes.optimizer_fixes import registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Mutated, Named, Replaced, Stepped, Trace
+from gradpath.rules.ownership.by_hand import left_by_hand
 from gradpath.rules.ownership.copies import copied, of_copies, rebound
 from gradpath.rules.ownership.doubled import doubled, given_twice, repeated
 from gradpath.rules.ownership.forgotten_groups import Forgotten, appending, forgotten
@@ -51,6 +52,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         yield _hidden(trace, source, event)
     yield from loose(trace, source)
     yield from made_in_forward(trace, source)
+    yield from left_by_hand(trace, source)
     yield from used_up(trace, source)
     yield from left_behind(trace, source)
     for group in forgotten(trace):

@@ -28,8 +28,8 @@ def step(
     """Let an optimizer step the parameters that nothing but a backward through the results can train.
 
     A choice that is returned as well is scored elsewhere, as the actions of a policy are, but for the codes that a
-    straight-through estimate lends; an object, such as a distribution, may lead back to all; and what a method uses that
-    the `forward` does not call may be trained by it.
+    straight-through estimate lends; an object, such as a distribution, may lead back to all; and what a method uses
+    that the `forward` does not call may be trained by it.
     """
     if not all(map(_is_known, result if isinstance(result, tuple) else (result,))):
         return

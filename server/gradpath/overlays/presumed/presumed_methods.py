@@ -10,6 +10,7 @@ from gradpath.autograd.provenance import Presumption
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call, Library, Made, Member, Undefined
+from gradpath.interpreter.ownership import Overwritten
 from gradpath.interpreter.trace import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
@@ -166,9 +167,12 @@ def _new(name: str) -> Method:
 def _load_state_dict(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     if role_of(receiver) != "optimizer":  # An optimizer that loads its own state gives it the type of its parameters.
         own = tuple(weights.of(machine, receiver))
-        state_dicts.note_loaded(machine, receiver, arguments, own)
+        other = state_dicts.note_loaded(machine, receiver, arguments, own)
         for tensor in own:
             machine.autograd.bump(tensor, "load_state_dict")
+        if other is not None:
+            whole = weights.weights_of(machine, receiver)
+            machine.emit(Overwritten(whole, weights.weights_of(machine, other), machine.site()))
     return NotImplemented
 
 

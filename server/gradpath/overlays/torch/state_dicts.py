@@ -8,7 +8,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Call, Copy, Made
-from gradpath.interpreter.ownership import Loaded, Taken
+from gradpath.interpreter.ownership import Loaded, Overwritten, Taken
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.tensor_value import TensorValue
@@ -56,6 +56,7 @@ def load_state_dict(machine: Machine, module: ModuleInstance, arguments: Argumen
             machine.emit(Loaded(module, tensors, taken, machine.site()))
         elif taken is not None and isinstance(taken.owner, ModuleInstance):
             machine.remembered[_FOLLOWS, id(module)] = module, taken.owner
+            machine.emit(Overwritten(tensors[0], memory_of(aliases[0]), machine.site()))
     for _, value in own:
         machine.autograd.bump(value.tensor, "load_state_dict")
     machine.era += 1
@@ -75,8 +76,10 @@ def presumed_state_dict(machine: Machine, receiver: Unknown, arguments: Argument
     return made
 
 
-def note_loaded(machine: Machine, receiver: Unknown, arguments: Arguments, tensors: tuple[Tensor, ...]) -> None:
-    """`model.load_state_dict(state)` of something unseen whose parameters `tensors` represent."""
+def note_loaded(
+    machine: Machine, receiver: Unknown, arguments: Arguments, tensors: tuple[Tensor, ...]
+) -> Unknown | None:
+    """`model.load_state_dict(state)` of something unseen whose parameters `tensors` represent: the other model."""
     loaded = arguments.get(0, "state_dict", None)
     match loaded:
         case Unknown(origin=Call(name="copy", of=Unknown(owner=Unknown() as state), arguments=())):
@@ -86,6 +89,8 @@ def note_loaded(machine: Machine, receiver: Unknown, arguments: Arguments, tenso
         machine.emit(Loaded(receiver, tensors, taken, machine.site()))
     elif isinstance(taken, Taken) and isinstance(taken.owner, Unknown):
         machine.remembered[_FOLLOWS, id(receiver)] = receiver, taken.owner
+        return taken.owner
+    return None
 
 
 _FOLLOWS = "follows another model"

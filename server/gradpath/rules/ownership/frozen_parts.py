@@ -9,7 +9,7 @@ from gradpath.findings.gradient_flow import is_harmless
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
-from gradpath.interpreter.trace import Flagged, Lent, Mutated, Site, Stepped, Trace
+from gradpath.interpreter.trace import Built, Flagged, Lent, Mutated, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import written
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -56,7 +56,9 @@ def frozen_parts(trace: Trace) -> Iterator[FrozenParts]:
 
 
 def _is_trained_in_part(trace: Trace, frozen: Flagged) -> bool:
-    """True if a step changes a part of a frozen model; one that only follows another model is frozen for good.
+    """True if a step changes a part of a frozen model, or a layer that works on what it gives.
+
+    One that only follows another model, or is compared with one, is frozen for good.
 
     What was loaded, or handed to unseen code, before it was frozen may have parts that have learnt.
     """
@@ -65,4 +67,9 @@ def _is_trained_in_part(trace: Trace, frozen: Flagged) -> bool:
     if whole.operation != UNSEEN or lent or any(isinstance(each, Mutated) and each.tensor is whole for each in before):
         return False
     own = {id(each) for each in (whole.storage, *whole.storage.parts)}
-    return any(learner.used and id(learner.tensor.storage) in own for learner in learners(trace).values())
+    used = {number: learner for number, learner in learners(trace).items() if learner.used}
+    return any(id(each.tensor.storage) in own for each in used.values()) or any(
+        not used.keys().isdisjoint(map(id, event.operands))
+        and any(one is whole for each in event.operands for one in each.ancestors())
+        for event in trace.of(Built)
+    )

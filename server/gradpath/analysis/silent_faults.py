@@ -91,7 +91,9 @@ def _cut_by(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Attribute(value=ast.Attribute() | ast.Call() as value, attr="data" | "detach", ctx=ast.Load()):
             yield from nodes(value)
-        case ast.With(items=items, body=body) if any("no_grad" in ast.unparse(each) for each in items):
+        case ast.With(items=items, body=body) | ast.FunctionDef(decorator_list=items, body=body) if any(
+            "no_grad" in ast.unparse(each) for each in items
+        ):
             for each in body:
                 yield from nodes(each)
 

@@ -162,7 +162,8 @@ def remade(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     for tensor in strangers(trace, held):
         site = tensor.origin
         if is_of_layer(tensor) or is_drawn(tensor):
-            inside = next((frame for frame in site.frames() if method_of(trace, frame.node)[1] == "forward"), None)
+            frames = (each for each in site.frames() if each.node is not trace.entry)  # It has made the object.
+            inside = next((frame for frame in frames if method_of(trace, frame.node)[1] == "forward"), None)
             if inside is not None:
                 found.setdefault(inside.node, (inside, []))[1].append(tensor)
     for site, tensors in found.values():

@@ -13,7 +13,7 @@ from gradpath.autograd.tensor import UNSEEN, Node, Saved, Storage, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Copy, Parameter
+from gradpath.interpreter.origins import Attribute, Call, Copy, Parameter
 from gradpath.interpreter.ownership import Attached
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Flagged
@@ -149,8 +149,7 @@ def _new(machine: Machine, model: Unknown) -> Tensor:
     """Weights that require grad, unless the model is a part of one that the program has frozen."""
     known = _known(machine)
     made = machine.autograd.tensor(requires_grad=_whole(known, model) not in known.frozen, dtype=None)
-    if not made.requires_grad:
-        known.frozen.add(made)
+    known.frozen.update(() if made.requires_grad else (made,))
     for number in line(model):
         known.memory.setdefault(number, []).append(made.storage)
     made.storage.parts = known.memory[model.number]
@@ -160,6 +159,8 @@ def _new(machine: Machine, model: Unknown) -> Tensor:
     match model.origin:
         case Copy(of=Unknown() as original):
             made.copied, made.origin = weights_of(machine, original), model.site
+        case Call():
+            made.origin = model.site
         case _ if (before := predecessor(machine, model)) is not None:
             made.succeeds = weights_of(machine, before) if isinstance(before, Unknown) else before
             made.origin = model.site
@@ -170,9 +171,8 @@ def flag(machine: Machine, model: Unknown, value: bool) -> None:
     """Freeze or unfreeze a model: its weights become distinct from those of the model around it."""
     known = _known(machine)
     known.models.setdefault(model.number, model)
-    is_new = (model.number, ()) not in known.tensors
+    whole = None if (model.number, ()) in known.tensors else _whole(known, model)
     own = _of(machine, model, ())
-    whole = _whole(known, model) if is_new else None
     for tensor in of(machine, model):
         machine.autograd.set_requires_grad(tensor, value)
         known.frozen.discard(tensor)

@@ -6,18 +6,20 @@ import ast
 from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
+from gradpath.autograd.aliases import memory_of, whole_of
 from gradpath.autograd.tensor import UNSEEN, Shape, Tensor
 from gradpath.findings.gradient_flow import flow_of, lent
 from gradpath.findings.graphs import leaves, takes
+from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes.optimizer_fixes import given_too
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Built, Lent, Named, Site, Trace, once
+from gradpath.interpreter.trace import BackwardRan, Built, Lent, Mutated, Named, Replaced, Site, Trace, once
 from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, strangers
-from gradpath.source.index import methods_called
+from gradpath.source.index import contents, methods_called
 from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import replace
 
@@ -185,10 +187,40 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
         node = min(called, key=lambda each: each.number, default=None)
         if tensor.operation != UNSEEN or node is None:
             continue
-        asked = _asked(source.tree(node.site.path)).get(tensor.label, set())
-        if "train" in asked and asked.isdisjoint(_OTHERWISE) and not held.isdisjoint(map(id, leaves([node]))):
+        tree = source.tree(node.site.path)
+        asked = _asked(tree).get(tensor.label, set())
+        meant = "train" in asked and not held.isdisjoint(map(id, leaves([node])))
+        forgotten = "load_state_dict" not in asked and not _is_handed_on(tree, tensor.label)
+        if asked.isdisjoint(_OTHERWISE) and (meant or (forgotten and _has_unseen_twin(trace, tensor, held))):
             worded = partial(_is_called, trace, node.site, tensor.label)
             yield Lacking((tensor,), node.site, trace.of(Given), worded, repeated=True)
+
+
+def _has_unseen_twin(trace: Trace, tensor: Tensor, held: Set[int]) -> bool:
+    """True if an optimizer has a model that the same class, or function, of an import has made, by the text.
+
+    What is written by hand follows another one.
+    """
+    written: list[Tensor] = [
+        *(each.tensor for each in trace.of(Mutated)),
+        *(each.tensor for each in trace.of(Replaced)),
+    ]
+    changed = {id(whole_of(memory_of(each))) for each in written}
+    made = None if id(whole_of(tensor)) in changed else _maker(tensor)
+    unseen = (each.tensor for each in learners(trace).values() if each.used and each.tensor.operation == UNSEEN)
+    return made is not None and any(id(each) in held and _maker(each) == made for each in unseen)
+
+
+def _is_handed_on(tree: ast.Module, name: str) -> bool:
+    """True if a file hands what has a name to a function, which may have to do with its parameters."""
+    given = (each for call in contents(tree).calls for each in (*call.args, *(one.value for one in call.keywords)))
+    return any(name in (getattr(each, "id", ""), getattr(each, "attr", "")) for each in given)
+
+
+def _maker(tensor: Tensor) -> str | None:
+    """What a program calls to make a model that is not seen."""
+    node = getattr(tensor.origin, "node", None)
+    return ast.unparse(node.func) if isinstance(node, ast.Call) and tensor.operation == UNSEEN else None
 
 
 def _is_called(trace: Trace, call: Site, name: str, source: Source, given: Given) -> Words:

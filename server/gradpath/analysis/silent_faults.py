@@ -72,7 +72,10 @@ def writes_buffer(owner: ast.ClassDef) -> bool:
 
 @noted
 def cuts_own_weights(owner: ast.ClassDef) -> bool:
-    """True if a method reads what its class makes by a call under `no_grad`, or through `.data` or `detach()`."""
+    """True if a method reads what its class makes by a call under `no_grad`, or through `.data` or `detach()`.
+
+    Or it takes a difference off the graph, as straight-through estimates do.
+    """
     methods = [each for each in owner.body if isinstance(each, ast.FunctionDef)]
     made = {
         target.attr
@@ -83,19 +86,21 @@ def cuts_own_weights(owner: ast.ClassDef) -> bool:
         if isinstance(target, ast.Attribute) and isinstance(target.ctx, ast.Store)
     }
     cut = (part for each in methods if each.name != "__init__" for node in nodes(each) for part in _cut_by(node))
-    return any(isinstance(each, ast.Attribute) and each.attr in made for each in cut)
+    return any(isinstance(each, ast.BinOp) or getattr(each, "attr", None) in made for each in cut)
 
 
 def _cut_by(node: ast.AST) -> Iterator[ast.AST]:
     """What a node takes off the graph, or computes without one."""
     match node:
         case ast.Attribute(value=ast.Attribute() | ast.Call() as value, attr="data" | "detach", ctx=ast.Load()):
-            yield from nodes(value)
+            yield from (each for each in nodes(value) if isinstance(each, ast.Attribute))
+        case ast.Attribute(value=ast.BinOp(op=ast.Sub()) as difference, attr="data" | "detach"):
+            yield difference
         case ast.With(items=items, body=body) | ast.FunctionDef(decorator_list=items, body=body) if any(
             "no_grad" in ast.unparse(each) for each in items
         ):
             for each in body:
-                yield from nodes(each)
+                yield from (part for part in nodes(each) if isinstance(part, ast.Attribute))
 
 
 def _written(node: ast.AST) -> str | None:
@@ -247,21 +252,21 @@ def _makes(made: ast.expr) -> bool:
 
 
 _SIGNS_OF_STEPS = (".sample(", "argmax(", "argmin(", "multinomial(", "round(", "sign(")
+_SIGNS_OF_OWN = (".data", "detach()", "no_grad")
 SIGNS_OF_CUTS = (*_SIGNS_OF_STEPS, ".float()", "tensor(", "item()")
 
 
 def definitions_that_cut(parsed: Parsed) -> set[str]:
-    """The functions and classes of a file with a sign of a cut in their text.
+    """The functions and classes of a file with a sign of a cut in their text, or that take their weights off the graph.
 
     Where the file trains something itself, only choices and steps count, which hand no gradient on, but in classes that
     it does not mention again: these are for others.
     """
     document = parsed.document
     trains = "backward(" in document.text
-    if not any(sign in document.text for sign in SIGNS_OF_CUTS):
-        return set()
-    found = set()
-    for each in parsed.tree.body:
+    classes = parsed.tree.body if any(sign in document.text for sign in _SIGNS_OF_OWN) else ()
+    found = {each.name for each in classes if isinstance(each, ast.ClassDef) and cuts_own_weights(each)}
+    for each in parsed.tree.body if any(sign in document.text for sign in SIGNS_OF_CUTS) else ():
         if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             start = document.offset_of_line(each.lineno)
             end = document.offset_of_line((each.end_lineno or each.lineno) + 1)

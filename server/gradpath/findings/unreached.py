@@ -154,12 +154,12 @@ def _fills_weight(trace: Trace, cause: cuts.Cause) -> bool:
 
 def _is_by_the_way(parameter: Tensor, cause: cuts.Cause) -> bool:
     cut = cause.tensor.cut
-    source = cause.tensor if cut is None or cause.how in _OFF else cut.source
+    source = cause.tensor if cut is None or cause.how in SWITCHED_OFF else cut.source
     if parameter.operation == UNSEEN or source is None:
         return False
     if parameter.operation == "torch.nn.Parameter" or source is parameter:
         return True
-    return cause.how in _OFF and any(each.operation == UNSEEN for each in source.ancestors())
+    return cause.how in SWITCHED_OFF and any(each.operation == UNSEEN for each in source.ancestors())
 
 
 def may_be_meant(cause: cuts.Cause) -> bool:

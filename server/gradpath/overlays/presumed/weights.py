@@ -159,10 +159,10 @@ def _new(machine: Machine, model: Unknown) -> Tensor:
     match model.origin:
         case Copy(of=Unknown() as original):
             made.copied, made.origin = weights_of(machine, original), model.site
-        case Call():
-            made.origin = model.site
         case _ if (before := predecessor(machine, model)) is not None:
             made.succeeds = weights_of(machine, before) if isinstance(before, Unknown) else before
+            made.origin = model.site
+        case Call():
             made.origin = model.site
     return made
 

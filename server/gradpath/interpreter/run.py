@@ -297,7 +297,7 @@ def _call_twice(machine: Machine, entered: Entered, once: Callable[[], Value], u
 
 
 def _tells_something(trace: Trace) -> bool:
-    """True if a backward may meet a cut, a number read, a step function, a custom Function, a write into what is saved."""
+    """True if a backward may meet a cut, a read, a step function, a custom Function, or a write into what was saved."""
     return bool(trace.of(CutOff) or trace.of(Mixed)) or any(
         node.custom is not None
         or is_step_function(node)

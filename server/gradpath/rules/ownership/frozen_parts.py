@@ -40,7 +40,9 @@ class FrozenParts:
 def frozen_parts(trace: Trace) -> Iterator[FrozenParts]:
     """What nothing has given other values than its first ones, and nothing thaws before something else is trained."""
     flags = {id(event.tensor): event for event in trace.of(Flagged)}
-    wholes = {event.site.node for event in trace.of(Flagged) if not event.value and _is_trained_in_part(trace, event)}
+    new = {each.site.node for each in flags.values() if each.tensor.operation != UNSEEN and not each.value}
+    frozen = (each for each in trace.of(Flagged) if not each.value and each.site.node in new)
+    wholes = {each.site.node for each in frozen if _is_trained_in_part(trace, each)}
     found: dict[object, list[Flagged]] = {}
     for event in flags.values():
         tensor = event.tensor

@@ -25,7 +25,7 @@ from gradpath.interpreter.trace import (
     Trace,
     once,
 )
-from gradpath.source.index import contents, head_of
+from gradpath.source.index import contents, head_of, holds
 from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
@@ -255,9 +255,12 @@ def _is_closure(trace: Trace, argument: ast.expr) -> bool:
     )
 
 
-def looks_at_gradients(trace: Trace) -> bool:
-    """True if something that ran reads gradients, or is called when they arrive: for that they may be computed."""
-    return any(map(_reads_gradients, trace.visits))
+def looks_at_gradients(trace: Trace, outside: Sequence[ast.AST] = ()) -> bool:
+    """True if something that ran reads gradients, or is called when they arrive: for that they may be computed.
+
+    What stands in a statement of `outside` is left out.
+    """
+    return any(_reads_gradients(each) and not any(holds(block, each) for block in outside) for each in trace.visits)
 
 
 @noted

@@ -146,11 +146,12 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     tests = [test for test in _conditions(trace, loop, step) if all(test is not each for each in shared)]
     if any(_last_name(part) in shares for test in tests for part in variables(test)):
         return True
-    if looks_at_gradients(trace):
+    blocks = [each for each in inside(loop, ast.If) if any(each.test is test for test in tests)]
+    if looks_at_gradients(trace, blocks):
         return False
     if _is_last_before(trace, backward, step) and _is_over(trace, loop, step):
         return True
-    counting = [test for test in tests if _counts(test)]
+    counting = [test for test in tests if _counts(test) or _counts_up(loop, blocks, test)]
     if not counting:
         return False
     steps = trace.of(Stepped)
@@ -184,6 +185,20 @@ def _is_last_before(trace: Trace, backward: BackwardRan, step: Stepped) -> bool:
 def _counts(test: ast.expr) -> bool:
     """True if a condition holds in every so many iterations."""
     return any(isinstance(each.op, ast.Mod) for each in inside(test, ast.BinOp))
+
+
+def _counts_up(loop: ast.AST, blocks: Sequence[ast.If], test: ast.expr) -> bool:
+    """True if a condition waits for something that a loop adds up, and that begins anew when it holds."""
+    due = [each for each in blocks if each.test is test]
+    added = {ast.unparse(each.target) for each in inside(loop, ast.AugAssign) if isinstance(each.op, ast.Add)}
+    begun = {
+        ast.unparse(to) for each in due for reset in inside(each, ast.Assign) if _is_zero(reset) for to in reset.targets
+    }
+    return any(ast.unparse(each) in added & begun for each in variables(test))
+
+
+def _is_zero(reset: ast.Assign) -> bool:
+    return isinstance(reset.value, ast.Constant) and reset.value.value == 0
 
 
 def _clearing_loop(trace: Trace, site: Site) -> ast.AST | None:

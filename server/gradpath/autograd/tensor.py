@@ -70,6 +70,11 @@ class Storage:
         self.within: Sequence[Storage] = ()
         self.writes: list[Write] = []
 
+    def whole(self) -> Iterator[Storage]:
+        """This memory and that of its parts."""
+        yield self
+        yield from self.parts
+
     def write(
         self, operation: str, site: Site, owner: Tensor | None = None, presumed: Presumption | None = None
     ) -> Write:

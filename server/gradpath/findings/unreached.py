@@ -89,7 +89,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
     for learner in left:
         tensor = learner.tensor
         whole = tensor.member_of or tensor  # What a model that is not seen computes depends on all that it has.
-        memory = {id(each) for each in (tensor.storage, whole.storage, *whole.storage.parts)}
+        memory = {id(each) for each in (tensor.storage, *whole.storage.whole())}
         if not tensor.flag or not memory.isdisjoint(reached | changed):
             continue
         if whole.operation != UNSEEN and id(tensor) not in kept:

@@ -118,9 +118,9 @@ def _shown_by(trace: Trace, event: FlagMissed) -> Step | None:
             if isinstance(run, BackwardRan) and any(map(ways_in(trace, run), event.tensors)):
                 return Step(run.site, "gives no gradient to what was to learn")
         return None
-    known = learners(trace)
-    learned = [known[id(tensor)] for tensor in event.tensors if id(tensor) in known]
-    step = next((each.used[0] for each in learned if each.used), None)
+    missed = {id(tensor.storage) for tensor in event.tensors}
+    used = (each for each in learners(trace).values() if each.used)
+    step = next((each.used[0] for each in used if not missed.isdisjoint(map(id, each.tensor.storage.whole()))), None)
     return None if step is None else Step(step.site, "changes what was to stay the same")
 
 

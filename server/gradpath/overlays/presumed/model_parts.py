@@ -117,3 +117,11 @@ def _holder(model: Unknown) -> Unknown | None:
         case Call(of=Unknown(name=name, owner=Unknown() as whole)) if name in _PARTS or whole.name == "_modules":
             return whole
     return None
+
+
+def note_layer(layer: Unknown) -> None:
+    """What has a weight is a module, and so is each part of a model around it."""
+    if not layer.role and isinstance(layer.origin, Attribute):
+        layer.role = "model"
+        if isinstance(layer.origin.of, Unknown):
+            note_layer(layer.origin.of)

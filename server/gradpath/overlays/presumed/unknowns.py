@@ -228,6 +228,8 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
         elif made.is_data:
             made.kind = Kind.PLAIN
         elif row is not None:
+            if row.kind is Kind.PARAMETER:
+                model_parts.note_layer(unknown)
             said = conditions.name_of(unknown) if row.kind is Kind.PARAMETER else name
             made.kind, made.provenance = row.kind, row.provenance(said, unknown)
         weights.note_part(machine, unknown, made, name)

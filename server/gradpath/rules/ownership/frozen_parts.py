@@ -68,7 +68,7 @@ def _is_trained_in_part(trace: Trace, frozen: Flagged) -> bool:
     lent = any(isinstance(each, Lent) and not is_harmless(each) for each in before)
     if whole.operation != UNSEEN or lent or any(isinstance(each, Mutated) and each.tensor is whole for each in before):
         return False
-    own = {id(each) for each in (whole.storage, *whole.storage.parts)}
+    own = set(map(id, whole.storage.whole()))
     used = {number: learner for number, learner in learners(trace).items() if learner.used}
     return any(id(each.tensor.storage) in own for each in used.values()) or any(
         not used.keys().isdisjoint(map(id, event.operands))

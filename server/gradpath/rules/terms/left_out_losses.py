@@ -103,7 +103,7 @@ def unread_nodes(trace: Trace) -> set[Node]:
 
 def _memory(leaf: Tensor) -> set[int]:
     whole = leaf.member_of or leaf
-    return {id(each) for each in (leaf.storage, whole.storage, *whole.storage.parts)}
+    return {id(each) for each in (leaf.storage, *whole.storage.whole())}
 
 
 def _is_cut_off(trace: Trace, loss: Tensor, leaf: Tensor) -> bool:

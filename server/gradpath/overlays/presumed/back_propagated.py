@@ -69,7 +69,7 @@ class Chain:
     Batches are `iterated` over; `fixed` are the variables that no loop fills again. `followed` are the names that were
     looked for, with what was found: definitions of the program, or that they are left out. `methods` are those that the
     body calls of something that it holds, in the innermost loop of a backward, or to hand it what they give:
-    `model.encode`.
+    `model.encode`. `leading` are the calls of the body itself whose results lead to a backward.
     """
 
     calls: Mapping[str, Sequence[LeadingCall]]
@@ -77,6 +77,7 @@ class Chain:
     fixed: Set[str]
     followed: Mapping[str, Found] = field(default_factory=dict)
     methods: Set[str] = frozenset()
+    leading: Set[ast.Call] = frozenset()
 
 
 _NOTHING = Chain({}, frozenset(), frozenset())
@@ -118,7 +119,7 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
         for place, name, node in slices.methods
         if node in near or _is_for_itself(place, node, own, slices.methods, calls)
     }
-    return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods)
+    return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods, slices.leading)
 
 
 def _is_for_itself(
@@ -297,6 +298,7 @@ class _Slices:
         self.followed: dict[str, Found] = {}
         self.handed: set[str] = set()
         self.methods: list[tuple[str, str, ast.Call]] = []
+        self.leading: set[ast.Call] = set()
         self._own, self._find = own, find
         self._bound: dict[tuple[Definition, str], list[_Scoped]] = {}
         self._known: dict[ast.AST, _Read] = {}
@@ -313,6 +315,8 @@ class _Slices:
                 continue
             read.add(expression)
             here = self._read(expression, scope)
+            if scope is None:
+                self.leading.update(here.leading)
             found += ((callee, node, scope) for callee, node in here.calls)
             for definition, call in here.followed:
                 rest += ((each, definition) for each in _read_definition(definition).returns)
@@ -354,10 +358,12 @@ class _Slices:
         return known
 
     def _look(self, expression: ast.AST, scope: Definition | None) -> _Read:
-        found = _Read([], [], [])
+        found = _Read([], [], [], [])
         rest = [expression]
         while rest:
             node = rest.pop()
+            if isinstance(node, ast.Call):
+                found.leading.append(node)
             match node:
                 case ast.Call(func=ast.Attribute(attr=method)) if method in _CUTTING:
                     continue
@@ -431,11 +437,12 @@ class _Slices:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The content of an expression: unseen calls, calls of functions of the program, and places."""
+    """The content of an expression: unseen calls, calls of functions of the program, places, and all calls."""
 
     calls: list[tuple[str, ast.Call]]
     followed: list[tuple[Definition, ast.Call]]
     places: list[str]
+    leading: list[ast.Call]
 
 
 def _is_grad_mode(decorator: ast.expr) -> bool:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call
-from gradpath.interpreter.values import Arguments, Unknown
-from gradpath.overlays.presumed import clearing
+from gradpath.interpreter.values import Arguments, Unknown, Value
+from gradpath.overlays.presumed import clearing, uses
 from gradpath.overlays.presumed.asked import Asked
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.nn import ModuleInstance
+from gradpath.overlays.torch.optim import OptimizerInstance
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -43,6 +44,17 @@ def _is_given(asked: Asked) -> bool:
     return clearing.is_result(asked.unknown.origin)
 
 
+def _gives_loss(asked: Asked) -> bool:
+    """True if the program goes backward through what a call gives that is handed no optimizer."""
+    if asked.unknown.name in uses.OF_MODULES or any(map(_is_optimizer, asked.arguments.all())):
+        return False
+    return uses.leads_to_backward(asked.machine)
+
+
+def _is_optimizer(value: Value) -> bool:
+    return isinstance(value, OptimizerInstance) or role_of(value) == "optimizer"
+
+
 def _follows(asked: Asked) -> bool:
     roles = ["model" if isinstance(each, ModuleInstance) else role_of(each) for each in asked.arguments.all()]
     named = clearing.follows(clearing.dotted_name(asked.unknown).rpartition(".")[2])
@@ -56,6 +68,13 @@ EFFECTS: tuple[Effect, ...] = (
         False,
         "engines and scalers clip, scale and save, whatever they are handed",
         "presumptions/effects.md#an-engine-that-clips",
+    ),
+    Effect(
+        "gives a loss",
+        _gives_loss,
+        False,
+        "whoever goes backward through what a call gives, clears and steps by himself",
+        "presumptions/effects.md#a-loss-of-unseen-code",
     ),
     Effect(
         "called a computation",
@@ -122,6 +141,12 @@ EFFECTS: tuple[Effect, ...] = (
     ),
 )
 """The effects of calls on gradients; none where no row matches."""
+
+
+def only_computes(machine: Machine, callee: Unknown, arguments: Arguments) -> bool:
+    """True if what an unknown callee gives is computed with what it is handed, and no more is done."""
+    named = clearing.only_computes(clearing.dotted_name(callee))
+    return named or _gives_loss(Asked(machine, callee, role_of(callee), arguments))
 
 
 def may_clear(machine: Machine, callee: Unknown, arguments: Arguments) -> bool:

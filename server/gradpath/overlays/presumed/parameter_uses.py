@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.interpreter.values import Function
-from gradpath.overlays.presumed import uses
-from gradpath.overlays.presumed.places import place_of
+from gradpath.overlays.presumed.places import kept_as, place_of
 from gradpath.overlays.torch.nn import MODULE
 from gradpath.source.index import contents, inside
 from gradpath.source.nodes import Noted, is_static, nodes, noted
@@ -46,7 +45,7 @@ def usage_of_items(body: ast.AST, inside: ast.ClassDef | None, name: str) -> Usa
     """The uses of what loops take from a parameter, also from the attribute of `self` that it is stored in."""
     places = [(body, name)]
     methods = () if inside is None else [each for each in inside.body if isinstance(each, ast.FunctionDef)]
-    places += [(method, kept) for method in methods for kept in uses.kept_as(body, name)]
+    places += [(method, kept) for method in methods for kept in kept_as(body, name)]
     return _merged(
         (
             _usages_of(code)[item]
@@ -140,7 +139,7 @@ def usage_of(body: ast.AST, inside: ast.ClassDef | None, name: str, *, is_module
     usage = _usages_of(body).get(name, Usage())
     if inside is None:
         return usage
-    kept = uses.kept_as(body, name)
+    kept = kept_as(body, name)
     every = [usage, *(_usages_of(inside)[place] for place in kept if place in _usages_of(inside))]
     return _merged(every, is_part=bool(kept) and is_module)
 

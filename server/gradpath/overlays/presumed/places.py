@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
+
+from gradpath.source.nodes import nodes, noted
+from gradpath.support.words import words
+
+WRAPPERS = words("AveragedModel DDP DataParallel DistributedDataParallel FSDP FullyShardedDataParallel")
+"""Constructors and functions whose first argument is a module."""
 
 
 def place_of(node: ast.expr) -> str:
@@ -25,3 +32,46 @@ def _path(node: ast.expr) -> str:
             owner = _path(value)
             return owner and f"{owner}.{name}"
     return place_of(node)
+
+
+def kept_as(method: ast.AST, variable: str) -> Sequence[str]:
+    """The attributes that `self.x = variable` fills, or `self.x = variable.to(device)`."""
+    return _kept(method).get(variable, ())
+
+
+@noted
+def _kept(method: ast.AST) -> dict[str, list[str]]:
+    kept: dict[str, list[str]] = {}
+    for node in nodes(method):
+        for target, value in _pairs(node):
+            value = _unwrapped(value)
+            if isinstance(value, ast.Name) and (place := place_of(target)).startswith("self."):
+                kept.setdefault(value.id, []).append(place)
+    return kept
+
+
+def _unwrapped(value: ast.expr) -> ast.expr:
+    """The module in `DDP(model.to(device))`."""
+    while isinstance(value, ast.Call):
+        match value:
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in _MOVING:
+                value = owner
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[first, *_]) if name in WRAPPERS:
+                value = first
+            case _:
+                break
+    return value
+
+
+_MOVING = frozenset({"cpu", "cuda", "double", "eval", "float", "half", "to", "train"})
+"""Methods of modules that return the module."""
+
+
+def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The pairs of target and value of an assignment, as in `self.a, self.b = a, b`."""
+    for target in node.targets if isinstance(node, ast.Assign) else ():
+        match target, getattr(node, "value", None):
+            case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+                yield from zip(targets, values, strict=True)
+            case _, ast.expr() as value:
+                yield target, value

@@ -14,9 +14,18 @@ from gradpath.interpreter.ownership import Overwritten
 from gradpath.interpreter.trace import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
-from gradpath.overlays.presumed import branches, carriers, conditions, frozen, model_parts, unseen_mappings, weights
+from gradpath.overlays.presumed import (
+    branches,
+    carriers,
+    conditions,
+    frozen,
+    held_weights,
+    model_parts,
+    unseen_mappings,
+    weights,
+)
 from gradpath.overlays.presumed.clearing import is_engine
-from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, presume_tensor, require
+from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, note_cut, presume_tensor, require
 from gradpath.overlays.presumed.roles import is_of_its_own, is_schedule, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
 from gradpath.overlays.torch.nn import note_moved
@@ -149,6 +158,7 @@ def _tolist(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     if receiver.kind in (Kind.LIVE, Kind.PART, Kind.PARAMETER):
         return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach"), arguments)
+    note_cut(machine, receiver)
     made = machine.unknown("detached", None, (receiver,), made=Made.DETACHED)
     if isinstance(made, Unknown):
         made.kind = Kind.PLAIN
@@ -208,12 +218,12 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
                 if _is_for_several_calls(closure):
                     condition = conditions.CLOSURE.of(conditions.name_of(receiver))
                     _presuming(machine, condition, lambda: machine.call(closure, Arguments()))
-        updated = weights.write(machine, weights.owned(machine, receiver))
-        seen = weights.of_seen(machine, receiver)
-        weights.note_left_out(machine, seen)
+        updated = weights.write(machine, held_weights.owned(machine, receiver))
+        seen = held_weights.of_seen(machine, receiver)
+        held_weights.note_left_out(machine, seen)
         updated += weights.write(machine, seen, receiver)
-        updated += weights.shared_out(machine, receiver)
-        unseen = (*weights.meant_for(machine, receiver), *seen)
+        updated += held_weights.shared_out(machine, receiver)
+        unseen = (*held_weights.meant_for(machine, receiver), *seen)
         meant = tuple(weights.meant_to_learn(machine))
         machine.emit(Stepped(receiver, tuple(updated), machine.site(), unseen=unseen, meant=meant))
         return None
@@ -249,7 +259,7 @@ def _prepare(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value
 
 
 def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    cleared = weights.cleared_by(machine, receiver)
+    cleared = held_weights.cleared_by(machine, receiver)
     weights.clear(machine, cleared)
     known = cleared is not None and is_of_its_own(receiver)
     steps = role_of(receiver) == "optimizer"

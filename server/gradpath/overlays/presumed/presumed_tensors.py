@@ -13,7 +13,7 @@ from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Made, Undefined
-from gradpath.interpreter.values import Object, Unknown, Value
+from gradpath.interpreter.values import Object, Unknown, Value, identity
 from gradpath.overlays.presumed import branches, conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.dependence import hearsay
 from gradpath.overlays.presumed.roles import names_batches, role_of
@@ -61,7 +61,8 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             made.several = _of_batch(machine, unknown)
             if is_loss(unknown):
                 made.operation = PRESUMED_LOSS
-            how, live = _way_out(unknown), next((each for each in sources if each.requires_grad), None)
+            how = _way_out(unknown)
+            live = next((each for each in sources if each.requires_grad), None) or _parameter_read(machine, unknown)
             if how and live is not None:
                 machine.autograd.cut(made, Cut(how, unknown.site, live))
             return made
@@ -185,6 +186,17 @@ def _way_out(unknown: Unknown) -> str:
     return ""
 
 
+def _parameter_read(machine: Machine, unknown: Unknown) -> Tensor | None:
+    """The parameter of which a tensor is the `data`: an attribute of an unseen model that has such a thing."""
+    match unknown.origin:
+        case Attribute(name="data", of=Unknown(origin=Attribute(), kind=Kind.ANYTHING) as part):
+            if part.role or not model_parts.is_of_model(part) or frozen.is_frozen(machine, part):
+                return None
+            part.kind, part.provenance = Kind.PARAMETER, conditions.PARAMETER.of(conditions.name_of(part))
+            return presume_tensor(machine, part).tensor
+    return None
+
+
 def is_known_data(unknown: Unknown) -> bool:
     """True if data was used as a tensor already, or was taken from what may have a graph."""
     return isinstance(unknown.tensor, TensorValue) or bool(_way_out(unknown))
@@ -271,6 +283,23 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
     return made
 
 
+def note_cut(machine: Machine, part: Unknown) -> None:
+    """One of the values of a call is detached: the others are parts of a graph as well, if the call was given one."""
+    match part.origin:
+        case Item(of=Unknown() as whole, key=int()) if _sources_of(machine, whole):
+            pass
+        case _:
+            return
+    for place in range(_MOST_VALUES):
+        value = machine.unknowns.get(("item", whole.number, identity(place)))
+        if value is not None and is_unseen(value):
+            value.kind, value.provenance = Kind.PART, conditions.RESULT.of(conditions.callee(whole))
+
+
+_MOST_VALUES = 8
+"""Values of a call that a program unpacks."""
+
+
 def is_unseen(value: Value) -> bool:
     """True if a value may be a tensor with a graph, though it was not taken for one."""
     return isinstance(value, Unknown) and value.tensor is None and value.kind is Kind.ANYTHING and not value.is_data
@@ -290,7 +319,9 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
                 found += [presume_tensor(machine, value).tensor] if is_known_data(value) else []
             case Unknown() if isinstance(value.tensor, TensorValue):
                 found.append(value.tensor.tensor)
-            case Unknown() if value.kind in OF_TENSORS or is_required(machine, value):
+            case Unknown() if (
+                value.kind in OF_TENSORS or is_required(machine, value) or weights.is_handed(machine, value)
+            ):
                 found.append(presume_tensor(machine, value).tensor)
             case Unknown(origin=Call(name=name, of=of, arguments=arguments)) if not is_of_tensors(of):
                 given = (of, *arguments) if is_method_of_tensors(name) else arguments

@@ -20,6 +20,8 @@ has, `owners.py`. The rest is done where the thing is used:
 | such an item that is passed to the same model again (`out, hidden = model(x, hidden)`) | shows that the trunk saved something | a hidden state and an output come out of one computation |
 | an item called `mems`, `past`, `cache`, or a slice of the result | may be detached, even if it is passed to the model again | Transformer-XL does so |
 | methods of tensors and arithmetic on a model's or a loss's result | are those of a tensor | nothing else has them |
+| the other values of a call that was given a graph, of which one is detached | have a graph | who detaches knows that the call keeps graphs |
+| the `data` of an attribute of a model, in an operation | is that of a parameter | nothing else that a model has gives its `data` |
 | the receiver of `requires_grad_()` | is a leaf from then on | a tensor with a graph needs no such call |
 | a parameter of an unseen model, in arithmetic | is a tensor that requires grad, unless the model is frozen | nothing else is added up |
 | a piece of `x.chunk(2)` or `x.unbind()` (`pieces.py`) | is a view of a tensor, once a graph is written into it | nothing else has them |

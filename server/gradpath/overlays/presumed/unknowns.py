@@ -47,7 +47,7 @@ from gradpath.overlays.presumed import (
 from gradpath.overlays.presumed.absences import note_handed
 from gradpath.overlays.presumed.asked import computed_without_gradients, is_open
 from gradpath.overlays.presumed.callbacks import hand_over
-from gradpath.overlays.presumed.clearing import ASKING, OVERWRITING, dotted_name, is_gradient, only_computes
+from gradpath.overlays.presumed.clearing import ASKING, OVERWRITING, dotted_name, is_gradient
 from gradpath.overlays.presumed.presumed_methods import CALLED, METHODS
 from gradpath.overlays.presumed.presumed_tensors import (
     drawn_again,
@@ -404,7 +404,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
         is_model = model is not None and role_of(model) == "model"
         if model is not None and is_model and made.kind in (Kind.LIVE, Kind.CUT):
             weights.note_call(machine, model, made)
-        elif made.kind in (Kind.LIVE, Kind.ANYTHING) and only_computes(dotted_name(unknown)):
+        elif made.kind in (Kind.LIVE, Kind.ANYTHING) and effects.only_computes(machine, unknown, arguments):
             given = [each for each in (owner, *arguments.all()) if isinstance(each, Unknown)]
             handed = {each.number: each for each in given if role_of(each) == "model"}
             for each in handed.values() if len(handed) == 1 and machine.autograd.grad_enabled else ():

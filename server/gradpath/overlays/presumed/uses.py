@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import cast
 
 from gradpath.autograd.provenance import OPEN
@@ -28,7 +28,7 @@ from gradpath.overlays.presumed.back_propagated import (
 )
 from gradpath.overlays.presumed.clearing import trains
 from gradpath.overlays.presumed.conventions import is_conventional
-from gradpath.overlays.presumed.places import place_of
+from gradpath.overlays.presumed.places import WRAPPERS, kept_as, place_of
 from gradpath.overlays.presumed.roles import (
     CRITERION,
     part_of_model,
@@ -46,14 +46,11 @@ from gradpath.source.nodes import Noted, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
 
-_MODULES = words(
+OF_MODULES = words(
     """buffers children eval get_submodule modules named_buffers named_children named_modules named_parameters
     parameters register_forward_hook register_forward_pre_hook register_full_backward_hook"""
 )
 """Methods that only modules have."""
-
-_WRAPPERS = words("AveragedModel DDP DataParallel DistributedDataParallel FSDP FullyShardedDataParallel")
-"""Constructors and functions whose first argument is a module."""
 
 _TYPES = {"Module": "model", "DataLoader": "loader", "Optimizer": "optimizer"}
 _NO_OPTIMIZER = frozenset({"backward", "parameters", "prepare"})
@@ -69,13 +66,14 @@ class _Known:
     """The roles of the places of a body: `told` by a characteristic use, or `called` on the way to a backward.
 
     `followed` are the functions of the program, by their places, on which that also depends. `switched` are the places
-    of which `train()` is called: a module, if they are called as well.
+    of which `train()` is called: a module, if they are called as well. `leading` are the calls that a backward needs.
     """
 
     told: Roles
     called: Roles
     followed: _Followed
     switched: frozenset[str] = frozenset()
+    leading: Set[ast.Call] = frozenset()
 
     def role(self, place: str, inherited: bool) -> str:
         """The role of a place; what is called may be any method where it is `inherited`."""
@@ -136,7 +134,7 @@ def _modules_in(body: ast.AST) -> frozenset[str]:
     """The places of which a body calls methods that only modules have."""
     calls = (each.func for each in nodes(body) if isinstance(each, ast.Call))
     return frozenset(
-        place_of(each.value) for each in calls if isinstance(each, ast.Attribute) and each.attr in _MODULES
+        place_of(each.value) for each in calls if isinstance(each, ast.Attribute) and each.attr in OF_MODULES
     )
 
 
@@ -225,6 +223,17 @@ def _role_here(machine: Machine, place: str, *, inherited: bool = False) -> str:
     return _role(entry, None, place, machine.globals) if isinstance(entry, ast.Module) else ""
 
 
+def leads_to_backward(machine: Machine) -> bool:
+    """True if the running code back-propagates what the call gives that is being evaluated."""
+    function, entry = machine.frame.function, machine.trace.entry
+    if function is None:
+        return (
+            isinstance(entry, ast.Module) and machine.node in _known_of(entry, _finder(None, machine.globals)).leading
+        )
+    find = _finder(function.owner or machine.frame.owner, function.scope)
+    return machine.node in _known_of(function.node, find).leading
+
+
 def _role(body: ast.AST, owner: Class | None, place: str, scope: Scope, *, inherited: bool = False) -> str:
     find = _finder(owner, scope)
     role = _known_of(body, find).role(place, inherited) if place else ""
@@ -252,49 +261,6 @@ def _finder(owner: Class | None, scope: Scope) -> Find:
         return value.node if isinstance(value, Function) and isinstance(value.node, ast.FunctionDef) else None
 
     return find
-
-
-def kept_as(method: ast.AST, variable: str) -> Sequence[str]:
-    """The attributes that `self.x = variable` fills, or `self.x = variable.to(device)`."""
-    return _kept(method).get(variable, ())
-
-
-@noted
-def _kept(method: ast.AST) -> dict[str, list[str]]:
-    kept: dict[str, list[str]] = {}
-    for node in nodes(method):
-        for target, value in _pairs(node):
-            value = _unwrapped(value)
-            if isinstance(value, ast.Name) and _is_own(place := place_of(target)):
-                kept.setdefault(value.id, []).append(place)
-    return kept
-
-
-def _unwrapped(value: ast.expr) -> ast.expr:
-    """The module in `DDP(model.to(device))`."""
-    while isinstance(value, ast.Call):
-        match value:
-            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in _MOVING:
-                value = owner
-            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[first, *_]) if name in _WRAPPERS:
-                value = first
-            case _:
-                break
-    return value
-
-
-_MOVING = frozenset({"cpu", "cuda", "double", "eval", "float", "half", "to", "train"})
-"""Methods of modules that return the module."""
-
-
-def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """The pairs of target and value of an assignment, as in `self.a, self.b = a, b`."""
-    for target in node.targets if isinstance(node, ast.Assign) else ():
-        match target, getattr(node, "value", None):
-            case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
-                yield from zip(targets, values, strict=True)
-            case _, ast.expr() as value:
-                yield target, value
 
 
 def _is_own(place: str) -> bool:
@@ -357,7 +323,7 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
     for place in _optimized(body):
         roles.setdefault(place, "model")
     for place, names in methods.items():
-        if names & _MODULES or ("train" in names and place in called):
+        if names & OF_MODULES or ("train" in names and place in called):
             roles.setdefault(place, "model")
         elif {"step", "zero_grad"} <= names and not names & _NO_OPTIMIZER and place not in called:
             roles.setdefault(place, "optimizer")
@@ -380,7 +346,7 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
     if chain.calls and len(steppers) == 1 and not any(role == "optimizer" for role in roles.values()):
         roles.update(dict.fromkeys(steppers - called, "optimizer"))
     switched = frozenset(place for place, names in methods.items() if "train" in names)
-    return _Known(roles, called_for, chain.followed, switched)
+    return _Known(roles, called_for, chain.followed, switched, chain.leading)
 
 
 def _methods(calls: Sequence[ast.Call], one_by_one: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
@@ -452,7 +418,7 @@ def _told(node: ast.AST) -> Iterator[tuple[str, str]]:
         case ast.Call(func=ast.Name(id="isinstance"), args=[thing, ast.Attribute(attr=kind)]) if kind in _TYPES:
             yield place_of(thing), _TYPES[kind]
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=[first, *_]):
-            if name in _WRAPPERS:
+            if name in WRAPPERS:
                 yield place_of(first), "model"
             elif name.endswith(("LR", "Scheduler")):
                 yield place_of(first), "optimizer"

@@ -6,7 +6,7 @@ There is one tensor for a model's result, and one for each part of it that is us
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import UNSEEN, Node, Saved, Storage, Tensor
@@ -15,14 +15,12 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Copy, Parameter
 from gradpath.interpreter.ownership import Attached
-from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Flagged
 from gradpath.interpreter.values import Instance, Unknown, Value
-from gradpath.overlays.presumed import conditions, owners, uses
-from gradpath.overlays.presumed.model_parts import line, models_of_parameter, root_of
-from gradpath.overlays.presumed.roles import part_of_optimizer, role_of
+from gradpath.overlays.presumed import conditions
+from gradpath.overlays.presumed.model_parts import line, models_of_parameter
 from gradpath.overlays.presumed.successors import predecessor
-from gradpath.overlays.torch.nn import ModuleInstance, has_optimizer, note_overlooked, tensors_of
+from gradpath.overlays.torch.nn import ModuleInstance, has_optimizer, tensors_of
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.fast_dataclasses import dataclass, field, replace
 
@@ -58,13 +56,14 @@ class _Known:
 class _Called:
     """A call of a model, or a part of its result, with the versions that weights had then.
 
-    `given` are the tensors with a graph that it was handed, with their versions.
+    `given` are the tensors with a graph that it was handed, with their versions. It was `handed` to what called it.
     """
 
     model: Unknown
     part: Part
     versions: dict[Part, int]
     given: tuple[tuple[Tensor, int], ...] = ()
+    handed: bool = False
 
 
 def _known(machine: Machine) -> _Known:
@@ -102,12 +101,18 @@ def forget_call(machine: Machine, result: Unknown) -> None:
     machine.remembered.pop(("called", result.number), None)
 
 
+def is_handed(machine: Machine, result: Unknown) -> bool:
+    """True if what unseen code gives is presumed to be computed with the weights of a model that it was handed."""
+    called = machine.remembered.get(("called", result.number))
+    return isinstance(called, _Called) and called.handed
+
+
 def note_handed(machine: Machine, model: Unknown, result: Unknown) -> None:
     """What computes a loss was handed a model: the result depends on its weights, as they are now."""
     known = _known(machine)
     known.models.setdefault(model.number, model)
     _of(machine, model, ())
-    machine.remembered[("called", result.number)] = _Called(model, (), _versions(known, model))
+    machine.remembered[("called", result.number)] = _Called(model, (), _versions(known, model), handed=True)
 
 
 def _versions(known: _Known, model: Unknown) -> dict[Part, int]:
@@ -238,6 +243,11 @@ def parameter(machine: Machine, models: Sequence[Unknown]) -> Tensor:
     return made
 
 
+def computed_with(machine: Machine) -> list[tuple[Unknown, Tensor]]:
+    """The weights of all models that have computed something, also of the parts of their results, with their models."""
+    return _known(machine).all()
+
+
 def models(machine: Machine) -> list[Unknown]:
     """All models of which the weights are known so far."""
     return list(_known(machine).models.values())
@@ -246,10 +256,10 @@ def models(machine: Machine) -> list[Unknown]:
 def stepped(machine: Machine, sources: Sequence[Value]) -> list[Tensor]:
     """The weights of the models whose `parameters()` an optimizer was given, all of them."""
     owners = {model.number for parameter in sources for model in models_of_parameter(parameter)}
-    return [tensor for model, tensor in _all(machine) if not owners.isdisjoint(line(model))]
+    return [tensor for model, tensor in all_of(machine) if not owners.isdisjoint(line(model))]
 
 
-def _all(machine: Machine) -> list[tuple[Unknown, Tensor]]:
+def all_of(machine: Machine) -> list[tuple[Unknown, Tensor]]:
     """The weights of all models, also of those that were called only while gradients were off, with all their parts."""
     known = _known(machine)
     held = [(known.models[number], tensor) for (number, part), tensor in known.tensors.items() if not part]
@@ -295,87 +305,15 @@ def _parts_of(machine: Machine, model: Unknown, own: Tensor) -> list[Tensor]:
     """The parameters of the parts of a model that are distinct from the rest; a call of the model uses each."""
     known = _known(machine)
     trained = [
-        tensor for (number, part), tensor in known.tensors.items() if not part and _is_in(known.models[number], model)
+        tensor for (number, part), tensor in known.tensors.items() if not part and is_in(known.models[number], model)
     ]
-    put_in = [tensor for holder, tensors in known.put_in if _is_in(holder, model) for tensor in tensors]
+    put_in = [tensor for holder, tensors in known.put_in if is_in(holder, model) for tensor in tensors]
     return [tensor for tensor in dict.fromkeys([*trained, *put_in]) if tensor is not own]
 
 
-def _is_in(part: Unknown, model: Unknown) -> bool:
+def is_in(part: Unknown, model: Unknown) -> bool:
+    """True if something is a model or a part of it."""
     return model.number in line(part)
-
-
-def owned(machine: Machine, optimizer: Unknown) -> list[Tensor]:
-    """The weights that an unknown optimizer certainly has."""
-    return _for(machine, optimizer, list(_known(machine).all()))
-
-
-def meant_for(machine: Machine, optimizer: Unknown) -> list[Tensor]:
-    """The weights that an unknown optimizer is for, also of a model that is called without gradients."""
-    return _for(machine, optimizer, _all(machine))
-
-
-def _for(machine: Machine, optimizer: Unknown, known: Sequence[tuple[Unknown, Tensor]]) -> list[Tensor]:
-    """The weights of the model that an optimizer is an attribute of, else of the one that its name speaks of.
-
-    What a module that is seen was made of is one model.
-    """
-    handed = machine.remembered.get((HANDED, optimizer.number))
-    if isinstance(handed, tuple):
-        return [tensor for model, tensor in known if any(_is_in(model, each) for each in handed)]
-    holder = optimizer.origin.of if isinstance(optimizer.origin, Attribute) else None
-    if isinstance(holder, Unknown):
-        own = [tensor for model, tensor in known if holder.number in line(model)]
-        if own and role_of(holder) == "model":
-            return own
-    models = ((model.name or model.label, (model, tensor)) for model, tensor in known)
-    found = owners.owned(optimizer.name or optimizer.label, models)
-    if not found and uses.is_only_optimizer(machine):
-        found = [(model, tensor) for model, tensor in known if not isinstance(model.origin, Copy)]
-    roots = {root_of(model).number for model, _ in found}
-    parts = ({each.number for each in module.unknown_parts()} for _, module in _modules(machine))
-    return [tensor for _, tensor in found] if len(roots) == 1 or any(roots <= each for each in parts) else []
-
-
-def shared_out(machine: Machine, optimizer: Unknown) -> list[Tensor]:
-    """The weights of several models of which the only optimizer around has some: their gradients are there for it."""
-    if owned(machine, optimizer) or not uses.is_only_optimizer(machine):
-        return []
-    known = ((model, tensor) for model, tensor in _known(machine).all() if not isinstance(model.origin, Copy))
-    return [tensor for _, tensor in known if tensor.grad is not None]
-
-
-def of_seen(machine: Machine, optimizer: Unknown) -> list[Tensor]:
-    """The parameters that an unknown optimizer has if it is for one of the modules that the running bodies hold."""
-    name = optimizer.name or optimizer.label
-    if not isinstance(optimizer.origin, (Attribute, Parameter)) and not part_of_optimizer(name):
-        return []  # An engine may be made of a model and its optimizer, and clear what it has used.
-    modules = list(_modules(machine))
-    trained = [(called, held) for called, module in modules if (held := _trained(module))]
-    found = owners.owned(name, trained)
-    several = {tuple(map(id, each)) for each in found}
-    parts = {part.number for _, module in modules for part in module.unknown_parts()}
-    alone = parts.issuperset(root_of(model).number for model in _known(machine).models.values())
-    return found[0] if len(several) == 1 and (alone or part_of_optimizer(name)) else []
-
-
-def _modules(machine: Machine) -> Iterator[tuple[str, ModuleInstance]]:
-    """The modules in the variables of running bodies and in the attributes of objects there, with their names.
-
-    A parameter hides what the module calls the same.
-    """
-    frame: Frame | None = machine.frame
-    hidden: set[str] = set()
-    while frame is not None:
-        variables = [each for each in frame.scope.variables.items() if each[0] not in hidden]
-        hidden.update(frame.scope.variables)
-        for name, value in variables:
-            if isinstance(value, ModuleInstance):
-                yield name, value
-            elif isinstance(value, Instance):
-                attributes = list(value.attributes.items())
-                yield from ((part, held) for part, held in attributes if isinstance(held, ModuleInstance))
-        frame = frame.parent
 
 
 def note_mode(machine: Machine, model: Unknown, *, training: bool) -> None:
@@ -393,18 +331,6 @@ def meant_to_learn(machine: Machine) -> list[Tensor]:
     """The weights of the models that the program is seen to train: in training mode by name, or clipped."""
     known = _known(machine)
     return [tensor for model, tensor in known.all() if model.number in known.trained]
-
-
-def note_left_out(machine: Machine, held: Sequence[Tensor]) -> None:
-    """Tell the trace what `parameters()` leaves out of the modules whose parameters an unknown optimizer has."""
-    known = set(map(id, held))
-    for _, module in _modules(machine) if known else ():
-        if not known.isdisjoint(map(id, _trained(module))):
-            note_overlooked(machine, module)
-
-
-def _trained(module: ModuleInstance) -> list[Tensor]:
-    return [tensor for tensor in tensors_of(module.parameters()) if tensor.requires_grad]
 
 
 def named_in(machine: Machine, inputs: Value) -> list[Tensor]:
@@ -466,16 +392,9 @@ def clear(machine: Machine, tensors: Sequence[Tensor] | None = None) -> None:
         tensor.grad = None
 
 
-def cleared_by(machine: Machine, owner: Unknown) -> list[Tensor] | None:
-    """The weights that `owner.zero_grad()` clears; None where that may be any."""
-    if role_of(owner) == "optimizer":
-        return owned(machine, owner) or None
-    return of(machine, owner) or None
-
-
 def of(machine: Machine, model: Unknown) -> list[Tensor]:
     """The weights of a model and its parts."""
-    return [tensor for each, tensor in _held(machine) if _is_in(each, model)]
+    return [tensor for each, tensor in _held(machine) if is_in(each, model)]
 
 
 def _held(machine: Machine) -> list[tuple[Unknown, Tensor]]:

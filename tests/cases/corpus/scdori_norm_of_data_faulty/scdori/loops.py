@@ -7,7 +7,7 @@ logger = logging.getLogger(__name__)
 
 
 def weight_norms(model):
-    l1_norm = torch.norm(model.topic_peak_decoder.data, p=1) + torch.norm(model.gene_peak_factor.data, p=1)  # warning: [detached-term]
+    l1_norm = torch.norm(model.topic_peak_decoder.data, p=1) + torch.norm(model.gene_peak_factor.data, p=1)  # warning: [detached-term] at "model.topic_peak_decoder.data"  # warning: [detached-term] at "model.gene_peak_factor.data"
     l2_norm = torch.norm(model.topic_peak_decoder.data, p=2) + torch.norm(model.gene_peak_factor.data, p=2)
     return l1_norm, l2_norm
 

@@ -21,9 +21,12 @@ from gradpath.rules import RULES
 from gradpath.source.document import Document
 from gradpath.source.edits import added, difference, kept_lines
 from gradpath.support.fast_dataclasses import replace
+from gradpath.support.lazy_regex import regex
 
 ROUNDS = 4
 """Fixes that may be put together into one, where each uncovers a place of the same mistake."""
+
+_WORDS = regex(r"\w+")
 
 
 def mended(
@@ -134,7 +137,7 @@ class _Workshop:
                 return None
             seen.append(texts)
             state = self._trials.checked(texts)
-            if state is None or state.unread > self._before.unread or state.undefined - self._before.undefined:
+            if state is None or state.unread > self._before.unread or self._unbinds(state, made):
                 return None
             new = new_reports(self._before, state, key, touched)
             fresh = [each for each in new if not self._stood_before(each, diagnostic, made, texts)]
@@ -217,6 +220,13 @@ class _Workshop:
     def _places(self, new: Diagnostic, made: Fix, texts: Texts) -> list[tuple[str, Range | None]]:
         """The places that a report tells of, as they were before a fix `made` the `texts`."""
         return [(each.path, self._trials.place_before(each, made.edits, texts)) for each in new.labels]
+
+    def _unbinds(self, state: State, fix: Fix) -> bool:
+        """True if a name has no value any more that a fix takes out, moves or brings in."""
+        lacking = state.undefined - self._before.undefined
+        texts = [each.new_text for each in fix.edits] if lacking else []
+        texts += [self._document.slice(each.range) for each in fix.edits if lacking and each.path == self._path]
+        return any(name.lstrip(".") in _WORDS.findall(text) for name in lacking for text in texts)
 
     def _touched(self, edits: Sequence[Edit]) -> set[Key]:
         """The reports under whose squiggle the edits change the text."""

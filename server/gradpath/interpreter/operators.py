@@ -231,6 +231,8 @@ def _is_in(machine: Machine, item: Value, container: Value) -> Value:
         return machine.unknown("membership", ("in", identity(item), identity(container)), (item,), data=True)
     if isinstance(container, range) and isinstance(item, CONSTANTS):
         return is_member(item, container)
+    if container is None or isinstance(container, int | float):
+        raise machine.error("TypeError", f"argument of type '{type(container).__name__}' is not iterable", container)
     if isinstance(item, CONSTANTS) and isinstance(container, (str, bytes)):
         try:
             return item in container  # type: ignore[operator]

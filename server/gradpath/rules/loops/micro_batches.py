@@ -19,7 +19,7 @@ from gradpath.repairs import Way
 from gradpath.rules.loops.lost_gradients import after_step
 from gradpath.source.index import holds, inside, variables
 from gradpath.source.nodes import last_name, noted
-from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +144,14 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     shares = {_last_name(each) for each in _divisors(trace, backward)}
     shared = [*tests_of(trace, cleared.site), *tests_of(trace, backward.site)]
     tests = [test for test in _conditions(trace, loop, step) if all(test is not each for each in shared)]
-    if any(_last_name(part) in shares for test in tests for part in variables(test)):
+    if any(_last_name(part) in shares for test in tests for part in variables(_meant(trace, test))):
         return True
     blocks = [each for each in inside(loop, ast.If) if any(each.test is test for test in tests)]
     if looks_at_gradients(trace, blocks):
         return False
     if _is_last_before(trace, backward, step) and _is_over(trace, loop, step):
         return True
-    counting = [test for test in tests if _counts(test) or _counts_up(loop, blocks, test)]
+    counting = [test for test in tests if _counts(_meant(trace, test)) or _counts_up(trace, loop, step, test)]
     if not counting:
         return False
     steps = trace.of(Stepped)
@@ -187,14 +187,13 @@ def _counts(test: ast.expr) -> bool:
     return any(isinstance(each.op, ast.Mod) for each in inside(test, ast.BinOp))
 
 
-def _counts_up(loop: ast.AST, blocks: Sequence[ast.If], test: ast.expr) -> bool:
-    """True if a condition waits for something that a loop adds up, and that begins anew when it holds."""
-    due = [each for each in blocks if each.test is test]
+def _counts_up(trace: Trace, loop: ast.AST, step: Stepped, test: ast.expr) -> bool:
+    """True if a condition waits for something that a loop adds up, and that begins anew when the step is due."""
     added = {ast.unparse(each.target) for each in inside(loop, ast.AugAssign) if isinstance(each.op, ast.Add)}
-    begun = {
-        ast.unparse(to) for each in due for reset in inside(each, ast.Assign) if _is_zero(reset) for to in reset.targets
-    }
-    return any(ast.unparse(each) in added & begun for each in variables(test))
+    resets = [each for each in inside(loop, ast.Assign) if _is_zero(each)] if added else []
+    due = (each for each in resets if test in tests_of(trace, replace(step.site, node=each)))
+    begun = {ast.unparse(target) for each in due for target in each.targets}
+    return any(ast.unparse(each) in added & begun for each in variables(_meant(trace, test)))
 
 
 def _is_zero(reset: ast.Assign) -> bool:
@@ -253,7 +252,7 @@ def _conditions(trace: Trace, loop: ast.AST, step: Stepped) -> Iterator[ast.expr
         loops = [each for each in ancestry(trace, frame.node) if isinstance(each, LOOPS)]
         if loops and loops[-1] is loop:
             if not _steps_twice(trace, frame, loop):
-                yield from (_meant(trace, each) for each in tests_of(trace, step.site))
+                yield from tests_of(trace, step.site)
             return
         if loop in loops:
             return
@@ -264,8 +263,10 @@ def _conditions(trace: Trace, loop: ast.AST, step: Stepped) -> Iterator[ast.expr
 
 def _meant(trace: Trace, test: ast.expr) -> ast.expr:
     """The condition that a variable stands for, if its function binds it once: `last = (i + 1) % steps == 0`."""
-    code = function_of(trace, test)
-    if not isinstance(test, ast.Name) or code is None:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _meant(trace, test.operand)
+    code = function_of(trace, test) or trace.entry
+    if not isinstance(test, ast.Name):
         return test
     bound = [each.value for each in inside(code, ast.Assign) for target in each.targets if _is_name(target, test.id)]
     return bound[0] if len(bound) == 1 else test

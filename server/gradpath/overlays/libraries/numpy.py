@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from contextlib import suppress
 
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.machine import Machine
@@ -74,6 +76,10 @@ MOST_RESULTS = 8
 """Results of one call among which a loss is looked for."""
 
 
+_OF_NUMBERS = words("numpy.cos numpy.exp numpy.log numpy.log10 numpy.log2 numpy.sin numpy.sqrt numpy.tanh")
+"""Functions that give for a number what the function of that name in `math` does."""
+
+
 def _converting(name: str) -> NativeFunction:
     def convert(machine: Machine, arguments: Arguments) -> Value:
         _refuse(machine, arguments.positional[:1])
@@ -84,8 +90,13 @@ def _converting(name: str) -> NativeFunction:
 
 def refusing(dotted: str, operands: int | None = 1) -> NativeFunction:
     """A function of a library that makes arrays of its first `operands`, or of all; nothing else of it is known."""
+    of_number = getattr(math, dotted.rpartition(".")[2], None) if dotted in _OF_NUMBERS else None
 
     def call(machine: Machine, arguments: Arguments) -> Value:
+        match arguments:
+            case Arguments(positional=[int() | float() as number], keywords={}) if of_number is not None:
+                with suppress(ValueError, OverflowError):  # Where `math` refuses it, NumPy gives an infinity or NaN.
+                    return float(of_number(number))
         _refuse(machine, arguments.positional[:operands])
         library = machine.unknown_from(Library(dotted, dotted), ("name", dotted), data=True)
         if not isinstance(library, Unknown):

@@ -88,19 +88,22 @@ def _is_module(trace: Trace, bound: Named, source: Source, given: Given) -> Word
 
 
 def ungrouped(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
-    """The layers, and biases of layers, that were forgotten when the parameters of a module were put into groups."""
-    strange = {id(tensor): tensor for tensor in strangers(trace, held) if is_of_layer(tensor)}
+    """What was forgotten of a module when its parameters were put into groups: layers, biases, and what is in none."""
+    strange = {id(tensor): tensor for tensor in strangers(trace, held) if tensor.is_parameter}
     for given in {id(each.optimizer): each for each in trace.of(Given)}.values():  # With the groups added later.
         call = call_of(trace, given.site.node)
         if not strange or given.groups < 2 or call is None or not call.args:
             continue
-        biases, parts = set[int](), set[int]()
+        layers = {number for number, tensor in strange.items() if is_of_layer(tensor)}
+        biases, parts, others = set[int](), set[int](), set[int]()
         for event in trace.of(Named):
             biases |= _biases(trace, event, given)
             parts |= _parts(trace, event, given)
+            others |= _others(trace, event, given)
         if parts and not _follows(trace, parts, held):
             parts = set()
-        tensors = tuple(tensor for number, tensor in strange.items() if number in biases | parts)
+        missing = (layers & (biases | parts)) | (others - layers)
+        tensors = tuple(tensor for number, tensor in strange.items() if number in missing)
         if tensors:
             site = replace(given.site, node=call.args[0])
             yield Lacking(tensors, site, [given], partial(_is_in_no_group, trace, tensors, site))
@@ -132,6 +135,17 @@ def _parts(trace: Trace, event: Named, given: Given) -> set[int]:
     unseen = len(given.models) if event.module.has_unknown_parts else 0
     few = len(others) < len(parts) + unseen
     return {each for each, way in ways.items() if few and way.partition(".")[0] in others}
+
+
+def _others(trace: Trace, event: Named, given: Given) -> set[int]:
+    """What no group has of a module, if groups have nearly all of it."""
+    ways, own = ways_of(trace, event).keys(), set(map(id, given.parameters))
+    missing = ways - own
+    return missing if len(missing) * _NEARLY <= len(ways) else set()
+
+
+_NEARLY = 4
+"""Of so many parameters one may be missing."""
 
 
 def _sizes(bound: Named) -> list[Shape | None]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Set
 from functools import partial
 
 from gradpath.autograd.tensor import Tensor
+from gradpath.findings.gradient_flow import looks_at_gradients
 from gradpath.findings.graphs import leaves_with_gradient
 from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import class_of, has_method, method_of, statement_of
@@ -157,8 +158,12 @@ def _constructed(trace: Trace, tensor: Tensor) -> set[int]:
 
 
 def remade(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
-    """The built-in layers, and the parameters alone, that are made in a `forward` and get gradients there."""
+    """The built-in layers, and the parameters alone, that are made in a `forward` and get gradients there.
+
+    So are the parameters that a function makes again each time that a loop calls it, where nothing reads gradients.
+    """
     found: dict[ast.AST, tuple[Site, list[Tensor]]] = {}
+    again: dict[ast.AST, tuple[Site, list[Tensor]]] = {}
     for tensor in strangers(trace, held):
         site = tensor.origin
         if is_of_layer(tensor) or is_drawn(tensor):
@@ -166,14 +171,18 @@ def remade(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
             inside = next((frame for frame in frames if method_of(trace, frame.node)[1] == "forward"), None)
             if inside is not None:
                 found.setdefault(inside.node, (inside, []))[1].append(tensor)
+            elif not is_of_layer(tensor) and site.caller is not None and not looks_at_gradients(trace):
+                again.setdefault(site.node, (site, []))[1].append(tensor)
+    found |= {node: made for node, made in again.items() if len(made[1]) > 1}
     for site, tensors in found.values():
-        yield Lacking(tuple(tensors), site, trace.of(Given), partial(_is_made_again, trace, site))
+        each = "call" if site.node in again else "forward"
+        yield Lacking(tuple(tensors), site, trace.of(Given), partial(_is_made_again, trace, site, each))
 
 
-def _is_made_again(trace: Trace, site: Site, source: Source, given: Given) -> Words:
+def _is_made_again(trace: Trace, site: Site, each: str, source: Source, given: Given) -> Words:
     return Words(
-        f"{_never(source, site)}: each forward makes another one",
+        f"{_never(source, site)}: each {each} makes another one",
         (_takes(given), Step(site, "new parameters")),
-        "make it once, in `__init__`, as an attribute of the module",
+        "make it once, in the `__init__` of a module whose parameters the optimizer is given",
         made_once(trace, source, site),
     )

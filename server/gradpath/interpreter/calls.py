@@ -245,6 +245,8 @@ def bind_arguments(machine: Machine, function: Function, arguments: Arguments, s
         else:
             default = function.defaults[index - first_default] if index >= first_default else UNDEFINED
             value = _missing(machine, function, parameter, default, arguments)
+        if isinstance(value, Unknown) and not (value.name or value.label):
+            value.label = parameter.arg  # What is nothing but an argument has its first name here.
         scope.variables[parameter.arg] = value
     extra = values[len(positional) :]
     if spec.vararg is not None:

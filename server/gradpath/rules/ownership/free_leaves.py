@@ -12,6 +12,7 @@ from gradpath.findings.graphs import leaves_with_gradient, reached_leaves
 from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
+from gradpath.findings.syntax import function_of
 from gradpath.fixes.optimizer_fixes import given_too
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientAbsent, Stepped, Trace
@@ -30,6 +31,8 @@ def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     others = held | asked | in_modules(trace)
     for number, leaf in leaves_with_gradient(trace).items():
         if number in others or leaf.copied is not None or not _lasts(trace, leaf):
+            continue
+        if _is_handed_in(trace, leaf):
             continue
         if leaf.operation in (UNSEEN, "parameter") or not (
             leaf.is_parameter or (not leaf.maker and not _is_input(trace, leaf))
@@ -76,6 +79,18 @@ def _lasts(trace: Trace, leaf: Tensor) -> bool:
         else all(loop in step.site.loops for loop in made.loops)
         for step in trace.of(Stepped)
     )
+
+
+def _is_handed_in(trace: Trace, leaf: Tensor) -> bool:
+    """True if a leaf is another form of an argument of the function that makes it: it is new with each call."""
+    node = leaf.origin.node
+    function = None if node is None else function_of(trace, node)
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    if function is None or not isinstance(node, ast.Name):
+        return False
+    given = function.args
+    return any(each.arg == node.id for each in (*given.posonlyargs, *given.args, *given.kwonlyargs))
 
 
 def _is_input(trace: Trace, leaf: Tensor) -> bool:

@@ -13,7 +13,7 @@ from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import class_of, has_method, method_of, statement_of
 from gradpath.fixes.optimizer_fixes import given_too, made_once, registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
-from gradpath.interpreter.trace import Bound, Site, Trace
+from gradpath.interpreter.trace import Bound, Site, Stepped, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, is_drawn, is_of_layer, strangers, touched
 from gradpath.source.index import has_several
 from gradpath.support.fast_dataclasses import replace
@@ -171,12 +171,19 @@ def remade(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
             inside = next((frame for frame in frames if method_of(trace, frame.node)[1] == "forward"), None)
             if inside is not None:
                 found.setdefault(inside.node, (inside, []))[1].append(tensor)
-            elif not is_of_layer(tensor) and site.caller is not None and not looks_at_gradients(trace):
+            elif not is_of_layer(tensor) and _is_made_between_steps(trace, site) and not looks_at_gradients(trace):
                 again.setdefault(site.node, (site, []))[1].append(tensor)
     found |= {node: made for node, made in again.items() if len(made[1]) > 1}
     for site, tensors in found.values():
         each = "call" if site.node in again else "forward"
         yield Lacking(tuple(tensors), site, trace.of(Given), partial(_is_made_again, trace, site, each))
+
+
+def _is_made_between_steps(trace: Trace, site: Site) -> bool:
+    """True if a function that is no method runs in a loop that takes steps."""
+    stepping = {number for step in trace.of(Stepped) for number, _ in step.site.loops}
+    called = site.caller is not None and class_of(trace, site.node) is None
+    return called and any(number in stepping for number, _ in site.loops)
 
 
 def _is_made_again(trace: Trace, site: Site, each: str, source: Source, given: Given) -> Words:

@@ -180,10 +180,10 @@ def remade(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
 
 
 def _is_made_between_steps(trace: Trace, site: Site) -> bool:
-    """True if a function that is no method runs in a loop that takes steps."""
-    stepping = {number for step in trace.of(Stepped) for number, _ in step.site.loops}
-    called = site.caller is not None and class_of(trace, site.node) is None
-    return called and any(number in stepping for number, _ in site.loops)
+    """True if a function runs within the innermost loop around a step, and not where a loop makes its networks."""
+    around = {number for number, _ in site.loops}
+    loops = ([number for number, _ in step.site.loops] for step in trace.of(Stepped))
+    return site.caller is not None and any(numbers and numbers[-1] in around for numbers in loops)
 
 
 def _is_made_again(trace: Trace, site: Site, each: str, source: Source, given: Given) -> Words:

@@ -188,7 +188,7 @@ def _counts(test: ast.expr) -> bool:
 
 
 def _counts_up(trace: Trace, loop: ast.AST, step: Stepped, test: ast.expr) -> bool:
-    """True if a condition waits for something that a loop adds up, and that begins anew when the step is due."""
+    """True if a condition waits for a sum of a loop that starts at zero again when the step is due."""
     added = {ast.unparse(each.target) for each in inside(loop, ast.AugAssign) if isinstance(each.op, ast.Add)}
     resets = [each for each in inside(loop, ast.Assign) if _is_zero(each)] if added else []
     due = (each for each in resets if test in tests_of(trace, replace(step.site, node=each)))

@@ -7,7 +7,7 @@ keeps the graph is left to the trial.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
@@ -21,9 +21,12 @@ from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trac
 from gradpath.repairs import Repair, Way
 from gradpath.source.imports import called, meaning
 from gradpath.source.index import holds
-from gradpath.source.nodes import last_name
+from gradpath.support.words import words
 
-MAKERS = frozenset({"tensor", "as_tensor", "from_numpy", "Tensor", "FloatTensor", "Variable", "Parameter", "float"})
+_MAKERS = words(
+    """float torch.tensor torch.as_tensor torch.from_numpy torch.Tensor torch.FloatTensor torch.autograd.Variable
+    torch.nn.Parameter"""
+)
 """Functions that make of their argument what has no graph."""
 
 _OPTIONS = frozenset({"dtype", "device", "requires_grad"})
@@ -49,7 +52,7 @@ MOST = 4
 def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     """The fixes for a tensor that was made of numbers, of arrays, or of another tensor's value."""
     site = cause.site
-    if site is None or not isinstance(site.node, ast.Call) or not is_maker(site.node):
+    if site is None or not isinstance(site.node, ast.Call) or not _is_maker(site.node, source.names(site.path)):
         return
     call, document = site.node, source.document(site)
     expressions = defining_expressions(trace, document, call.args[0])
@@ -99,10 +102,10 @@ def _translated(
         yield Fix.by(repair, Safety.SAFE, tuple(written.changes), rewrite=True)
 
 
-def is_maker(call: ast.Call) -> bool:
+def _is_maker(call: ast.Call, names: Mapping[str, str]) -> bool:
     """True if a call makes of its one argument what has no graph: `torch.tensor(x)`, `Variable(x)`, `float(x)`."""
-    name = last_name(call.func)
-    return name in MAKERS and len(call.args) == 1 and all(each.arg in _OPTIONS for each in call.keywords)
+    name = call.func.id if isinstance(call.func, ast.Name) and call.func.id not in names else meaning(call.func, names)
+    return name in _MAKERS and len(call.args) == 1 and all(each.arg in _OPTIONS for each in call.keywords)
 
 
 def _reads(trace: Trace) -> Iterator[ReadOut]:
@@ -204,7 +207,7 @@ class Rewriting:
                 ):
                     drop = (edits.drop_method(document, node),)
                     self._seen.update(id(part) for each in given for part in ast.walk(each))
-                case ast.Call(args=[value]) if is_maker(node):
+                case ast.Call(args=[value]) if _is_maker(node, self._names):
                     drop = self._unwrapped(node)
                 case _:
                     return node, places

@@ -72,13 +72,16 @@ class Finding(Protocol):
         """The finding in words."""
 
 
-def reports(trace: Trace, source: Source, found: Iterable[Finding], told: Collection[ast.AST] = ()) -> Iterator[Report]:
+def reports(
+    trace: Trace, source: Source, found: Iterable[Finding | Report], told: Collection[ast.AST] = ()
+) -> Iterator[Report]:
     """The report of the first finding at each place, but for the places that are `told` by another rule."""
     seen = set(told)
     for each in found:
-        if each.site.node not in seen:
-            seen.add(each.site.node)
-            yield each.report(trace, source)
+        site = each.at if isinstance(each, Report) else each.site
+        if site.node not in seen:
+            seen.add(site.node)
+            yield each if isinstance(each, Report) else each.report(trace, source)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,24 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain, dropwhile
+from itertools import dropwhile
 
 from gradpath.autograd.tensor import SWITCHED_OFF
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.learning import learners
-from gradpath.findings.parameters import named
-from gradpath.findings.report import Report, Rule, Source, Step, reports
+from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import statement_of
 from gradpath.findings.ways import ways_in
 from gradpath.fixes import edits
 from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.trace import BackwardRan, Flagged, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules.ownership.flagged_parts import flagged_parts
-from gradpath.rules.ownership.frozen_parts import frozen_parts
-from gradpath.rules.ownership.left_frozen import left_frozen
-from gradpath.rules.ownership.spared import Spared, spared
-from gradpath.rules.ownership.undone import is_run_between, undone
+from gradpath.rules.ownership.frozen_for_good import flagged_parts, frozen_parts, left_frozen, spared
+from gradpath.rules.ownership.undone import undone
 from gradpath.source.index import contents, index_of, methods_called
 
 
@@ -31,12 +27,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
     Where nothing is trained, whoever trains it will miss the flag, unless the file sets it in another way.
     """
-    for each in undone(trace):
-        if not is_run_between(each, trace, source):
-            yield each.report(trace, source)
-    yield from reports(trace, source, chain(left_frozen(trace), flagged_parts(trace), frozen_parts(trace)))
-    for left_out in spared(trace):
-        yield _report_spared(trace, source, left_out)
+    for find_frozen in (undone, left_frozen, flagged_parts, frozen_parts, spared):
+        yield from find_frozen(trace, source)
     trains = bool(trace.among(BackwardRan, Stepped))
     for event in trace.of(FlagMissed):
         if _is_set(trace, event):
@@ -44,22 +36,6 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         shown = _shown_by(trace, event)
         if shown is not None or _is_misspelt(source, event) or not (trains or _may_be_set(source, event)):
             yield _report(trace, source, event, shown)
-
-
-def _report_spared(trace: Trace, source: Source, found: Spared) -> Report:
-    """The report of a condition by which a loop freezes parameters, and which leaves out what is frozen already."""
-    what, more = named(trace, source, found.tensors)
-    they = "they were" if more else "it was"
-    return Report(
-        found.site,
-        f"{what}{more} never learn{'' if more else 's'}: {they} frozen before",
-        (
-            Step(found.frozen, "no longer requires gradients"),
-            Step(found.site, "leaves it as it is: frozen"),
-            Step(found.step, "changes other parameters"),
-        ),
-        help="set the flag of what the condition leaves out to True",
-    )
 
 
 def _is_misspelt(source: Source, event: FlagMissed) -> bool:

@@ -19,14 +19,11 @@ from gradpath.rules.targets.scored_samples import scored_samples
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Losses that compare a network with a reward and a multiple of what it gives itself."""
     trained = {id(each) for step in trace.of(Stepped) for each in step.held}
-    found: tuple[Iterable[Finding], ...] = ()
-    if not trained and trace.of(Stepped):
-        found = (advantages(trace, trained),)
+    found: list[Iterable[Finding | Report]] = [scored_samples(trace, source)]
     if trained:
-        found = bootstrapped(trace, trained), advantages(trace, trained), followers(trace), live_factors(trace, trained)
+        found += bootstrapped(trace, trained), followers(trace, source), live_factors(trace, trained)
     if trace.of(Stepped):
-        found = (*found, collapsing(trace))
-    found = (*found, scored_samples(trace))
+        found += advantages(trace, source, trained), collapsing(trace, source)
     yield from reports(trace, source, chain(*found))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import UNSEEN, Tensor
@@ -14,36 +14,10 @@ from gradpath.interpreter.ownership import Given, Named, Taken
 from gradpath.interpreter.trace import Bound, Discarded, Event, Flagged, Site, Stepped, Stored, Trace
 from gradpath.source.index import contents
 from gradpath.source.nodes import last_name
-from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Undone:
-    """All that was `frozen` at one place was thawed at another, unused, before a step changed it."""
-
-    tensors: tuple[Tensor, ...]
-    frozen: Site
-    thawed: Site
-    step: Site
-
-    def report(self, trace: Trace, source: Source) -> Report:
-        """The finding in words."""
-        what, more = named(trace, source, self.tensors, "what is frozen")
-        thaws = source.short(self.thawed, limit=34)
-        return Report(
-            self.thawed,
-            f"{what}{more} learn{'' if more else 's'} all the same: `{thaws}` thaws again",
-            (
-                Step(self.frozen, "freezes them"),
-                Step(self.thawed, "thaws all of them, before anything has used them"),
-                Step(self.step, "changes what was to stay the same"),
-            ),
-            help="freeze after this, or leave out what is frozen",
-        )
-
-
-def undone(trace: Trace) -> Iterator[Undone]:
+def undone(trace: Trace, source: Source) -> Iterator[Report]:
     """The places that thaw all that another place froze in vain, and more: who thaws the same again knows of both."""
     last: dict[int, Flagged] = {}
     lost: dict[ast.AST, list[tuple[Flagged, Flagged]]] = {}
@@ -66,15 +40,30 @@ def undone(trace: Trace) -> Iterator[Undone]:
         frozen, thawed = pairs[0]
         there = {id(each.tensor) for each in trace.of(Flagged) if each.value and each.site.node is thawed.site.node}
         chosen = [each for each in tests_of(trace, frozen.site) if each not in tests_of(trace, thawed.site)]
-        if node not in kept and step is not None and (there > changed or chosen):
-            yield Undone(tuple(each.tensor for each, _ in pairs), frozen.site, thawed.site, step.site)
+        tensors = [each.tensor for each, _ in pairs]
+        if node in kept or step is None or not (there > changed or chosen):
+            continue
+        if _is_run_between(trace, source, tensors, frozen.site, thawed.site):
+            continue
+        what, more = named(trace, source, tensors, "what is frozen")
+        thaws = source.short(thawed.site, limit=34)
+        yield Report(
+            thawed.site,
+            f"{what}{more} learn{'' if more else 's'} all the same: `{thaws}` thaws again",
+            (
+                Step(frozen.site, "freezes them"),
+                Step(thawed.site, "thaws all of them, before anything has used them"),
+                Step(step.site, "changes what was to stay the same"),
+            ),
+            help="freeze after this, or leave out what is frozen",
+        )
 
 
-def is_run_between(found: Undone, trace: Trace, source: Source) -> bool:
+def _is_run_between(trace: Trace, source: Source, tensors: Sequence[Tensor], frozen: Site, thawed: Site) -> bool:
     """True if what was frozen is called, or passed on, between the two places: that need not leave an event."""
-    names = {group.name.partition(".")[0] for group in groups_of(trace, source, found.tensors)}
-    for call in contents(source.tree(found.frozen.path)).calls:
-        if found.frozen.line < call.lineno < found.thawed.line and last_name(call.func) not in _TOUCHING:
+    names = {group.name.partition(".")[0] for group in groups_of(trace, source, tensors)}
+    for call in contents(source.tree(frozen.path)).calls:
+        if frozen.line < call.lineno < thawed.line and last_name(call.func) not in _TOUCHING:
             given = [each for each in call.args if not isinstance(each, ast.Call)]
             variables = (name.id for each in (call.func, *given) for name in contents(each).names)
             if not names.isdisjoint(variables):

@@ -15,7 +15,6 @@ from gradpath.findings.stories import lifted, name_of, short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.operands import detached
-from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
 
 _REGRESSIONS = words(
@@ -31,35 +30,7 @@ _ASSEMBLING = words(
 """What puts an advantage together from values and data, beside a division."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Advantage:
-    """A product at `site` of something with a `tensor` made of a difference from a value, fitted at `regressed`."""
-
-    tensor: Tensor
-    site: Site
-    index: int
-    regressed: Site
-    ran: BackwardRan
-
-    def report(self, trace: Trace, source: Source) -> Report:
-        at = self.site
-        made = self.tensor.made_at
-        name = name_of(trace, source, self.tensor, at) or source.short(made, limit=30)
-        return Report(
-            at,
-            f"`{name}` weighs another loss with a graph of the value that it was computed from",
-            (
-                Step(lifted(made, at), "depends on the value, with its graph"),
-                Step(at, "weighs another loss: pushes the value as well"),
-                Step(self.regressed, "fits the value to the data"),
-                Step(self.ran.site, "moves the value by it"),
-            ),
-            help=f"weigh by `{name}.detach()`: the value is trained by a loss of its own",
-            fixes=source.proposed(detached(source, self.site, self.index, Way.DETACH_WEIGHT)),
-        )
-
-
-def advantages(trace: Trace, trained: set[int]) -> Iterator[Advantage]:
+def advantages(trace: Trace, source: Source, trained: set[int]) -> Iterator[Report]:
     """The products, among the terms of losses, of a difference from a trained value that a loss fits, with others.
 
     Where it is not seen what the steps train, that is what the same backward fits.
@@ -75,8 +46,27 @@ def advantages(trace: Trace, trained: set[int]) -> Iterator[Advantage]:
             for index, (weight, other) in enumerate((given, given[::-1])):
                 for value in values(built, weight.node, differs=True):
                     if value in regressed and _pushes(trace, ran, value, other, trained):
-                        yield Advantage(weight, event.site, index, regressed[value], ran)
+                        yield _report(trace, source, event.site, index, weight, regressed[value], ran)
                         break
+
+
+def _report(
+    trace: Trace, source: Source, at: Site, index: int, weight: Tensor, regressed: Site, ran: BackwardRan
+) -> Report:
+    made = weight.made_at
+    name = name_of(trace, source, weight, at) or source.short(made, limit=30)
+    return Report(
+        at,
+        f"`{name}` weighs another loss with a graph of the value that it was computed from",
+        (
+            Step(lifted(made, at), "depends on the value, with its graph"),
+            Step(at, "weighs another loss: pushes the value as well"),
+            Step(regressed, "fits the value to the data"),
+            Step(ran.site, "moves the value by it"),
+        ),
+        help=f"weigh by `{name}.detach()`: the value is trained by a loss of its own",
+        fixes=source.proposed(detached(source, at, index, Way.DETACH_WEIGHT)),
+    )
 
 
 def products(built: Mapping[Node, Built], ran: BackwardRan, *, leaves_too: bool = False) -> Iterator[Built]:

@@ -14,52 +14,36 @@ from gradpath.findings.stories import lifted, name_of, short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.operands import detached
-from gradpath.support.fast_dataclasses import dataclass
 
 _NEGATING = {"neg": 0, "rsub": 0, "sub": 1}
 """The operand of which an operation turns the sign."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Collapsing:
-    """A similarity at `site` of a prediction and the `target`, its operand number `index`, both with graphs."""
-
-    site: Site
-    target: Tensor
-    index: int
-    ran: BackwardRan
-
-    def report(self, trace: Trace, source: Source) -> Report:
-        """The finding in words."""
-        name = name_of(trace, source, self.target, self.site) or "the second side"
-        made = lifted(self.target.origin, self.site)
-        return Report(
-            self.site,
-            f"the target `{name}` has a graph: the loss is least where the networks give the same for all",
-            (
-                Step(made, "what the networks give, with its graph"),
-                Step(self.site, "compares it with what is predicted of it"),
-                Step(self.ran.site, "moves both sides, and nothing keeps them apart"),
-            ),
-            help="detach the target: only the side of the prediction should move",
-            fixes=source.proposed(detached(source, self.site, self.index, Way.DETACH_TARGET)),
-        )
-
-
-def collapsing(trace: Trace) -> Iterator[Collapsing]:
+def collapsing(trace: Trace, source: Source) -> Iterator[Report]:
     """The losses that are nothing but similarities of a prediction with what it is a prediction of."""
     built = built_of(trace)
     for ran in (each for each in trace.of(BackwardRan) if each.call.accumulates):
-        found: list[Collapsing] = []
+        found: list[tuple[Site, int, Tensor]] = []
         of_loss = list(ends(ran))
         for node, drawn in of_loss:
             event = built.get(node)
             sides = [] if event is None or not drawn else _similar(event)
             index = _of_target(sides)
             if index is not None:
-                found.append(Collapsing(node.site, sides[index], index, ran))
-        if found and len(found) == len(of_loss):
-            yield from found
+                found.append((node.site, index, sides[index]))
+        for site, index, target in found if len(found) == len(of_loss) else ():
+            name = name_of(trace, source, target, site) or "the second side"
+            yield Report(
+                site,
+                f"the target `{name}` has a graph: the loss is least where the networks give the same for all",
+                (
+                    Step(lifted(target.origin, site), "what the networks give, with its graph"),
+                    Step(site, "compares it with what is predicted of it"),
+                    Step(ran.site, "moves both sides, and nothing keeps them apart"),
+                ),
+                help="detach the target: only the side of the prediction should move",
+                fixes=source.proposed(detached(source, site, index, Way.DETACH_TARGET)),
+            )
 
 
 def ends(ran: BackwardRan) -> Iterator[tuple[Node, bool]]:

@@ -16,33 +16,9 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.rules.targets.operands import detached_result
-from gradpath.support.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Follower:
-    """A parameter that is `averaged` from another one's, used at `site`, and moved by a backward that moves both."""
-
-    site: Site
-    averaged: Site
-    ran: BackwardRan
-
-    def report(self, trace: Trace, source: Source) -> Report:
-        text = source.short(self.site, limit=40)
-        return Report(
-            self.site,
-            f"`{text}` has a graph: the loss trains what is an average of another network",
-            (
-                Step(self.site, "computes with the average, and a graph"),
-                Step(self.ran.site, "gives both networks gradients"),
-                Step(lifted(self.averaged, self.averaged), "averages the other one's parameters"),
-            ),
-            help="compute it under `torch.no_grad()`, or freeze the average by `requires_grad_(False)`",
-            fixes=source.proposed(detached_result(source, self.site)),
-        )
-
-
-def followers(trace: Trace) -> Iterator[Follower]:
+def followers(trace: Trace, source: Source) -> Iterator[Report]:
     """The parameters that are mixed from those of another network and stepped by a loss of both."""
     found = (
         (whole_of(each.own), whole_of(each.others[0]), each.site) for each in mixtures(trace) if len(each.others) == 1
@@ -55,8 +31,22 @@ def followers(trace: Trace) -> Iterator[Follower]:
             continue
         for ran in learner.given:
             if any(each is other for each in reached_leaves(ran)):
-                yield from (Follower(used, site, ran) for used in _uses(trace, ran, own, other))
+                yield from (_report(source, used, site, ran) for used in _uses(trace, ran, own, other))
                 break
+
+
+def _report(source: Source, used: Site, averaged: Site, ran: BackwardRan) -> Report:
+    return Report(
+        used,
+        f"`{source.short(used)}` has a graph: the loss trains what is an average of another network",
+        (
+            Step(used, "computes with the average, and a graph"),
+            Step(ran.site, "gives both networks gradients"),
+            Step(lifted(averaged, averaged), "averages the other one's parameters"),
+        ),
+        help="compute it under `torch.no_grad()`, or freeze the average by `requires_grad_(False)`",
+        fixes=source.proposed(detached_result(source, used)),
+    )
 
 
 def _uses(trace: Trace, ran: BackwardRan, own: Tensor, other: Tensor) -> Iterator[Site]:

@@ -12,41 +12,16 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.graphs import built_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Built, Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.collapsing import ends
 from gradpath.rules.targets.operands import detached
-from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
 
 _VIEWS = words("unsqueeze squeeze view reshape clone contiguous flatten to")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScoredSample:
-    """A log-probability at `site` of a `sample` that was `drawn` with its graph, to be raised by a loss."""
-
-    site: Site
-    sample: Tensor
-    drawn: Site
-    ran: BackwardRan
-
-    def report(self, trace: Trace, source: Source) -> Report:
-        name = name_of(trace, source, self.sample, self.site) or "the sample"
-        return Report(
-            self.site,
-            f"`{name}` moves with the distribution: this is not the gradient of its log-probability",
-            (
-                Step(lifted(self.drawn, self.site), "draws it with a graph"),
-                Step(self.site, "asks how probable it is, by the same parameters"),
-                Step(self.ran.site, "goes through both, which cancels the gradient of the mean"),
-            ),
-            help="draw it by `sample()`, or score `.detach()` of it",
-            fixes=source.proposed(detached(source, self.site, 0, Way.DETACH_TARGET)),
-        )
-
-
-def scored_samples(trace: Trace) -> Iterator[ScoredSample]:
+def scored_samples(trace: Trace, source: Source) -> Iterator[Report]:
     """The log-probabilities that a loss raises, and through which alone it comes to what they are of.
 
     With the other sign a loss raises the entropy, for which the sample has to move.
@@ -55,11 +30,24 @@ def scored_samples(trace: Trace) -> Iterator[ScoredSample]:
     for ran in trace.of(BackwardRan):
         for node, turned in ends(ran):
             event = built.get(node)
-            if turned and event is not None and short_operation(node.name) == "log_prob":
-                for sample in event.inputs["value"]:
-                    drawn = _drawn(built, sample)
-                    if drawn is not None and drawn.operands == [*event.inputs["input"]] and _is_alone(ran, drawn, node):
-                        yield ScoredSample(event.site, sample, drawn.site, ran)
+            if not turned or event is None or short_operation(node.name) != "log_prob":
+                continue
+            for sample in event.inputs["value"]:
+                drawn = _drawn(built, sample)
+                if drawn is None or drawn.operands != [*event.inputs["input"]] or not _is_alone(ran, drawn, node):
+                    continue
+                name = name_of(trace, source, sample, event.site) or "the sample"
+                yield Report(
+                    event.site,
+                    f"`{name}` moves with the distribution: this is not the gradient of its log-probability",
+                    (
+                        Step(lifted(drawn.site, event.site), "draws it with a graph"),
+                        Step(event.site, "asks how probable it is, by the same parameters"),
+                        Step(ran.site, "goes through both, which cancels the gradient of the mean"),
+                    ),
+                    help="draw it by `sample()`, or score `.detach()` of it",
+                    fixes=source.proposed(detached(source, event.site, 0, Way.DETACH_TARGET)),
+                )
 
 
 def _drawn(built: Mapping[Node, Built], sample: Tensor) -> Built | None:

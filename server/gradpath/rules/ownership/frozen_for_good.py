@@ -1,0 +1,211 @@
+"""Parameters that stay frozen though they are meant to learn: new ones, spared ones, and those that are trained."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradpath.autograd.aliases import whole_of
+from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.findings.gradient_flow import is_harmless
+from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.learning import Learner, learners
+from gradpath.findings.parameters import named, tensors_of, ways_of
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.syntax import ancestry
+from gradpath.interpreter.trace import BackwardRan, Built, Flagged, Lent, Mutated, Named, Site, Stepped, Trace
+from gradpath.rules.ownership.lacking import written
+from gradpath.source.index import methods_called
+from gradpath.support.fast_dataclasses import replace
+
+
+def left_frozen(trace: Trace, source: Source) -> Iterator[Report]:
+    """What functions freeze, and leave so, in loops that train it by another function, or by themselves."""
+    flags = trace.of(Flagged)
+    known = learners(trace)
+    found: dict[Site, list[Tensor]] = {}
+    told: dict[Site, tuple[BackwardRan, BackwardRan]] = {}
+    for event in flags:
+        tensor = whole_of(event.tensor)
+        learner = known.get(id(tensor))
+        if event.value or learner is None:
+            continue
+        around = _loops(trace, event.site)
+        trains = next((ran for ran in learner.given if around & _loops(trace, ran.site)), None)
+        if trains is None or any(each.value and whole_of(each.tensor) is tensor for each in flags):
+            continue
+        call = _call_apart(event.site, trains.site)
+        beside = None if call is None else _trained_beside(trace, event, call, learner)
+        # What freezes one layer and trains the next one, call by call, is done with the first.
+        if call is not None and beside is not None and beside.site.node is not trains.site.node:
+            at = next(frame for frame in event.site.frames() if frame.caller is call)
+            tensors = found.setdefault(at, [])
+            tensors += [] if tensor in tensors else [tensor]
+            told[at] = (trains, beside)
+    for at, tensors in found.items():
+        what, _ = named(trace, source, tensors, "what is frozen")
+        trains, beside = told[at]
+        yield Report(
+            at,
+            f"{what} learns no more after this: nothing thaws what is frozen here",
+            (
+                Step(trains.site, f"trains {what}"),
+                Step(at, f"freezes {what}"),
+                Step(beside.site, "trains something else on what it gives"),
+                Step(trains.site, f"gives {what} no gradient in the next iteration"),
+            ),
+            help="thaw it when that is done, or compute what it gives under `torch.no_grad()`, and freeze nothing",
+        )
+
+
+def _loops(trace: Trace, site: Site) -> set[int]:
+    """The loops around a place, but for the second call of a function."""
+    return {number for number, _ in site.loops if isinstance(trace.loops.get(number), ast.For | ast.While)}
+
+
+def _callers(site: Site) -> list[Site]:
+    """The calls that lead to a place, innermost first."""
+    return [frame.caller for frame in site.frames() if frame.caller is not None]
+
+
+def _call_apart(site: Site, other: Site) -> Site | None:
+    """The outermost call that leads to a place and not to another one."""
+    shared = set(map(id, _callers(other)))
+    return next((call for call in reversed(_callers(site)) if id(call) not in shared), None)
+
+
+def _trained_beside(trace: Trace, frozen: Flagged, call: Site, learner: Learner) -> BackwardRan | None:
+    """A backward after the freezing, in the same call, that teaches others."""
+    events = trace.among(Flagged, BackwardRan)
+    for event in events[events.index(frozen) :]:
+        if isinstance(event, BackwardRan) and any(each is call for each in _callers(event.site)):
+            reached = {id(whole_of(leaf)) for leaf in reached_leaves(event)}
+            if reached and id(learner.tensor) not in reached:
+                return event
+    return None
+
+
+def frozen_parts(trace: Trace, source: Source) -> Iterator[Report]:
+    """What nothing has given other values than its first ones, and nothing thaws before something else is trained."""
+    flags = {id(event.tensor): event for event in trace.of(Flagged)}
+    new = {each.site.node for each in flags.values() if each.tensor.operation != UNSEEN and not each.value}
+    frozen = (each for each in trace.of(Flagged) if not each.value and each.site.node in new)
+    wholes = {each.site.node for each in frozen if _is_trained_in_part(trace, each)}
+    found: dict[object, list[Flagged]] = {}
+    for event in flags.values():
+        tensor = event.tensor
+        is_new = tensor.is_parameter and tensor.operation != UNSEEN and id(tensor) not in written(trace)
+        if is_new and not event.value and event.site.node in wholes and tensor.member_of is None:
+            found.setdefault(event.site.node, []).append(event)
+    for events in found.values():
+        since = trace.events[trace.events.index(events[-1]) :]
+        step = next((each for each in since if isinstance(each, Stepped) and each.updated), None)
+        lent = any(isinstance(each, Lent) and not is_harmless(each) for each in since)
+        if step is not None and not lent:
+            what, more = named(trace, source, [each.tensor for each in events], "what was put in")
+            yield Report(
+                events[0].site,
+                f"{what}{more} never learn{'' if more else 's'}: frozen with the model, after it was put in",
+                (
+                    Step(events[0].tensor.origin, "makes a part of the model"),
+                    Step(events[0].site, "freezes the whole model, with what was put in"),
+                    Step(step.site, "changes other parameters"),
+                ),
+                help="freeze the model first, or set the flag of what was put in to True again",
+            )
+
+
+def _is_trained_in_part(trace: Trace, frozen: Flagged) -> bool:
+    """True if a step changes a part of a frozen model, or a layer that works on what it gives.
+
+    One that only follows another model, or is compared with one, is frozen for good.
+
+    What was loaded, or handed to unseen code, before it was frozen may have parts that have learnt.
+    """
+    whole, before = frozen.tensor, trace.events[: trace.events.index(frozen)]
+    lent = any(isinstance(each, Lent) and not is_harmless(each) for each in before)
+    if whole.operation != UNSEEN or lent or any(isinstance(each, Mutated) and each.tensor is whole for each in before):
+        return False
+    own = set(map(id, whole.storage.whole()))
+    used = {number: learner for number, learner in learners(trace).items() if learner.used}
+    return any(id(each.tensor.storage) in own for each in used.values()) or any(
+        not used.keys().isdisjoint(map(id, event.operands))
+        and any(one is whole for each in event.operands for one in each.ancestors())
+        for event in trace.of(Built)
+    )
+
+
+def spared(trace: Trace, source: Source) -> Iterator[Report]:
+    """What loops over named parameters leave out, where nothing that is left out can learn then or later."""
+    steps, flags = trace.of(Stepped), trace.of(Flagged)
+    last = {id(event.tensor): event for event in flags}
+    places: dict[ast.AST, list[Flagged]] = {}
+    for event in flags:
+        places.setdefault(event.site.node, []).append(event)
+    for node, events in places.items():
+        condition = _condition(trace, node)
+        if condition is None or any(event.value for event in events):
+            continue
+        own = {id(event.tensor) for event in events}
+        before = {id(event.tensor): event for event in flags[: flags.index(events[0])]}
+        whole = _around(trace, own)
+        rest = [each for each in whole if id(each) not in own]
+        frozen = [before.get(id(each)) for each in rest]
+        first = next(iter(frozen), None)
+        if first is None or any(each is None or each.value for each in frozen):
+            continue
+        others = set(map(id, whole))
+        step = next((each for each in steps if not others.isdisjoint(map(id, each.updated))), None)
+        if step is not None and not any(last[id(each)].value for each in rest):
+            what, more = named(trace, source, rest)
+            at = replace(events[0].site, node=condition)
+            yield Report(
+                at,
+                f"{what}{more} never learn{'' if more else 's'}: {'they were' if more else 'it was'} frozen before",
+                (
+                    Step(first.site, "no longer requires gradients"),
+                    Step(at, "leaves it as it is: frozen"),
+                    Step(step.site, "changes other parameters"),
+                ),
+                help="set the flag of what the condition leaves out to True",
+            )
+
+
+def _condition(trace: Trace, node: ast.AST) -> ast.expr | None:
+    """The condition under which a loop over the named parameters of a model sets a flag."""
+    condition: ast.expr | None = None
+    for each in reversed(ancestry(trace, node)):
+        match each:
+            case ast.If(test=test, orelse=[]) if condition is None:
+                condition = test
+            case ast.For(iter=drawn):
+                named = any(method == "named_parameters" for _, method, _ in methods_called(drawn))
+                return condition if named else None
+    return None
+
+
+def _around(trace: Trace, own: set[int]) -> list[Tensor]:
+    """The parameters of the smallest module that has all of these."""
+    modules = [event for event in trace.of(Named) if own <= ways_of(trace, event).keys()]
+    return tensors_of(min(modules, key=lambda event: len(ways_of(trace, event)))) if modules else []
+
+
+def flagged_parts(trace: Trace, source: Source) -> Iterator[Report]:
+    """The flags of parts, set to True while the parameter is frozen, which stays so to the end of the path."""
+    frozen: dict[int, Site] = {}
+    for event in trace.of(Flagged):
+        if event.tensor.is_parameter:
+            frozen[id(event.tensor)] = event.site
+        match event.site.node, event.tensor.maker:
+            case ast.Attribute(value=ast.Subscript()), (whole, *_) if event.value and not whole.flag:
+                if id(whole) in frozen:
+                    yield Report(
+                        event.site,
+                        f"`{source.short(event.site)}` thaws nothing: what an index gives is a tensor of its own",
+                        (
+                            Step(frozen[id(whole)], "freezes all of the parameter"),
+                            Step(event.site, "sets the flag of a tensor that nothing keeps"),
+                        ),
+                        help="let the whole parameter learn, and clear the gradient of the rest: "
+                        "`weight.register_hook(lambda grad: grad * mask)`",
+                    )

@@ -21,6 +21,22 @@ def step_{}(w):
 MANY = "import torch\n" + "".join(map(FAULT.format, range(60)))
 
 
+EMPTIED = """
+import torch
+
+
+def train(loader):
+    w = torch.ones(3, requires_grad=True)
+    for x in loader:
+        {items} = {made}
+        y = {item} * w
+        {items}.clear()
+        with torch.no_grad():
+            w.mul_(0.5)
+        y.sum().backward()
+"""
+
+
 def offered(text: str) -> list[bool]:
     """Whether each report of a text has a fix, in order."""
     return [bool(each.fixes) for each in mended(check(Document("many.py", text))).diagnostics]
@@ -52,3 +68,15 @@ def test_a_trial_looks_again_only_at_what_runs_near_the_fault(monkeypatch: pytes
     [fault] = mended(analysis).diagnostics
     assert fault.fixes
     assert len(looked) <= 1 + sum(len(each.fixes) for each in analysis.diagnostics)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"items": "items", "made": "[w.exp()]", "item": "items[0]"},
+        {"items": "kept", "made": "{'scale': w.exp()}", "item": "kept['scale']"},
+    ],
+)
+def test_no_fix_runs_a_statement_where_what_it_reads_is_gone(names: dict[str, str]) -> None:
+    [fault] = mended(check(Document("emptied.py", EMPTIED.format(**names)))).diagnostics
+    assert [each.title for each in fault.fixes] == ["Move line 12 after the last backward: `w.mul_(0.5)`"]

@@ -80,6 +80,7 @@ class Ending:
     `backwards` ran to their end, and `built` operations were recorded. `truncated` says that a budget ended it.
     `decided` are the lines of the document's undecided branches and how those went, `reached` how often it reached
     each of its lines, and `taught` what was learnt, where that was asked for. `undefined` are names that nothing bound.
+    `survived` are the expressions, with their lines, at which it went on after an exception that is not certain.
     """
 
     failures: tuple[tuple[str, str, int], ...]
@@ -90,6 +91,7 @@ class Ending:
     reached: Mapping[int, int] = field(default_factory=dict)
     taught: Taught | None = None
     undefined: frozenset[str] = frozenset()
+    survived: frozenset[tuple[str, int]] = frozenset()
 
 
 def ending_of(trace: Trace, path: str = "", statements: Collection[ast.AST] = ()) -> Ending:
@@ -107,7 +109,8 @@ def ending_of(trace: Trace, path: str = "", statements: Collection[ast.AST] = ()
         if statement in statements:
             reached[getattr(statement, "lineno", 0)] += times
     lessons, undefined = taught(trace), frozenset(trace.undefined)
-    return Ending(tuple(failures), backwards, built, trace.truncated, decided, reached, lessons, undefined)
+    survived = frozenset((ast.unparse(each), getattr(each, "lineno", 0)) for each in trace.survived)
+    return Ending(tuple(failures), backwards, built, trace.truncated, decided, reached, lessons, undefined, survived)
 
 
 @dataclass(frozen=True, slots=True)

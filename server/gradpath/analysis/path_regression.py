@@ -17,16 +17,26 @@ Decided = Mapping[tuple[int, int], bool]
 def loses(before: Endings, after: Endings, kept: Mapping[int, int], stays: Callable[[Ending, Ending], bool]) -> bool:
     """True if a path that ran fails after a fix, or one that failed gets less far, or as far and `stays` where it is.
 
-    `kept` says where the lines of the document are after the fix: only what they do counts.
+    What may raise, where nothing could before, counts as a failure. `kept` says where the lines of the document are
+    after the fix: only what they do counts.
     """
     back = {new: old for old, new in kept.items()}
     for old, new in matched(before, after, kept):
+        if _raises_more(old, new, back):
+            return True
         if not new.failures:
             continue
         reached, its_reached = _reached(new, back), _reached(old, kept)
         if not old.failures or reached < its_reached or (reached == its_reached and stays(old, new)):
             return True
     return False
+
+
+def _raises_more(old: Ending, new: Ending, back: Mapping[int, int]) -> bool:
+    """True if an exception, though not certain, may come up where the path came before without any."""
+    known = {text for text, _ in old.survived}
+    fresh = [line for text, line in new.survived if text not in known]
+    return any(line not in back or old.reached.get(back[line], 0) for line in fresh)
 
 
 def matched(before: Endings, after: Endings, kept: Mapping[int, int]) -> Iterator[tuple[Ending, Ending]]:

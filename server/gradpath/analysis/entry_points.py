@@ -38,6 +38,7 @@ from gradpath.source.nodes import Definition, last_name, nodes, noted, statement
 from gradpath.source.parse import Parsed
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
+from gradpath.support.traversal import reachable
 from gradpath.support.words import words
 
 _MEANT_TO_WRITE = words(
@@ -200,13 +201,8 @@ def _line(family: Mapping[str, ast.ClassDef], name: str) -> list[ast.ClassDef]:
 
 def _used(function: Definition, methods: Mapping[str, Definition]) -> set[str]:
     """The methods that one calls on `self`, maybe through others."""
-    used = set(mentions(function).own)
-    todo = list(used)
-    for name in todo:
-        more = mentions(methods[name]).own - used if name in methods else frozenset()
-        used |= more
-        todo += more
-    return used
+    own = mentions(function).own
+    return set(reachable(own, lambda name: mentions(methods[name]).own if name in methods else ()))
 
 
 def _lines_that_tell(document: Document) -> list[int]:

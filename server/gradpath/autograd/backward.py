@@ -17,6 +17,7 @@ from gradpath.autograd.provenance import PARTS, PROVED, Presumption, Provenance,
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
 from gradpath.autograd.twins import are_twins
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.traversal import reachable
 
 Custom = Callable[[BackwardCall, tuple[Node, ...]], Graphs]
 """The backward of a custom Function: what runs it, and the graph of the gradient that comes in."""
@@ -154,27 +155,14 @@ def reached(autograd: Autograd, outputs: Sequence[Tensor], tensors: Sequence[Ten
 
 def _is_seen_through(autograd: Autograd, outputs: Sequence[Tensor]) -> bool:
     """True if all is known of a graph, so that it leads nowhere else than is seen."""
-    todo = [edge for edge in map(autograd.edge, outputs) if edge is not None]
-    seen = set(todo)
-    while todo:
-        node = todo.pop()
-        if node.name == PRESUMED or node.is_open:
-            return False
-        todo.extend(edge for edge in node.edges if edge not in seen)
-        seen.update(node.edges)
-    return True
+    starts = (edge for edge in map(autograd.edge, outputs) if edge is not None)
+    return not any(node.name == PRESUMED or node.is_open for node in reachable(starts, lambda node: node.edges))
 
 
 def _may_have_graph(root: Tensor) -> bool:
     """True if something open went into a tensor, which may have given it a graph that is not seen."""
-    todo, seen = [root], {id(root)}
-    while todo:
-        tensor = todo.pop()
-        if tensor.is_open and tensor.node is None:
-            return True
-        todo.extend(maker for maker in tensor.maker if tensor.cut is None and id(maker) not in seen)
-        seen.update(map(id, tensor.maker))
-    return False
+    uncut = reachable([root], lambda tensor: tensor.maker if tensor.cut is None else ())
+    return any(tensor.is_open and tensor.node is None for tensor in uncut)
 
 
 def _only_by_base(autograd: Autograd, root: Tensor) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.provenance import OPEN, PROVED, Presumption, shown
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
+from gradpath.support.traversal import reachable
 
 Grounds = tuple[Presumption, ...]
 
@@ -139,31 +140,11 @@ def _is_proved(node: Node, ran: Sequence[BackwardCall]) -> bool:
 
 
 def _is_unavoidable(node: Node, starts: Iterable[Node]) -> bool:
-    todo = [start for start in starts if start is not node]
-    seen = set(todo)
-    while todo:
-        each = todo.pop()
-        if not each.edges or each.onward is not None:
-            return False
-        for edge in each.edges:
-            if edge is not node and edge not in seen:
-                seen.add(edge)
-                todo.append(edge)
-    return _reaches(starts, node)
-
-
-def _reaches(starts: Iterable[Node], target: Node) -> bool:
-    todo = list(starts)
-    seen = set(todo)
-    while todo:
-        each = todo.pop()
-        if each is target:
-            return True
-        for edge in each.edges:
-            if edge not in seen and edge.number >= target.number:
-                seen.add(edge)
-                todo.append(edge)
-    return False
+    others = reachable(starts, lambda each: () if each is node else each.edges)
+    if any(each is not node and (not each.edges or each.onward is not None) for each in others):
+        return False
+    below = reachable(starts, lambda each: [edge for edge in each.edges if edge.number >= node.number])
+    return any(each is node for each in below)
 
 
 def _of_size(tensor: Tensor | None) -> Grounds:
@@ -185,17 +166,14 @@ def _left(tensor: Tensor) -> Grounds:
 
 def _of_absence(tensor: Tensor) -> Iterator[Presumption]:
     """The presumptions under which a tensor has no graph: those for all of its inputs."""
-    todo, seen = [tensor], {id(tensor)}
-    while todo:
-        each = todo.pop()
+
+    def inputs(each: Tensor) -> Sequence[Tensor]:
+        return each.maker if each.cut is None and not isinstance(each.provenance, Presumption) else ()
+
+    for each in reachable([tensor], inputs):
         if isinstance(each.provenance, Presumption):
             yield each.provenance
-        elif each.cut is None:
-            for maker in each.maker:
-                if id(maker) not in seen:
-                    seen.add(id(maker))
-                    todo.append(maker)
-        elif each.cut.presumed is not None:
+        elif each.cut is not None and each.cut.presumed is not None:
             yield each.cut.presumed
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.analysis.check import Analysis
 from gradpath.render.report import Understood
+from gradpath.support.traversal import reachable
 
 
 def understanding(analysis: Analysis) -> Understood:
@@ -28,11 +29,11 @@ def understanding(analysis: Analysis) -> Understood:
 
 def _own(statement: ast.stmt) -> Iterator[ast.AST]:
     """A statement and what it evaluates itself: nothing of the statements in its body."""
-    todo: list[ast.AST] = [statement]
-    while todo:
-        node = todo.pop()
-        yield node
-        todo.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, _BODIES))
+
+    def own(node: ast.AST) -> Iterator[ast.AST]:
+        return (child for child in ast.iter_child_nodes(node) if not isinstance(child, _BODIES))
+
+    return reachable([statement], own)
 
 
 _BODIES = (ast.stmt, ast.ExceptHandler, ast.match_case)

@@ -13,6 +13,7 @@ from gradpath.findings.syntax import function_of, withs_around
 from gradpath.interpreter.trace import CutOff, Flagged, Site, Switched, Trace
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.traversal import reachable
 
 COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "greater", "less", "isclose", "logical_and", "logical_or"})
 _INDICES = frozenset({"indices", "argmax", "argmin", "argsort", "searchsorted", "nonzero", "bucketize", "multinomial"})
@@ -88,14 +89,7 @@ def frozen_upstream(trace: Trace, root: Tensor) -> Cause | None:
 
 def _before_parameters(root: Tensor) -> Iterator[Tensor]:
     """The tensors that `root` was computed from, without those from which parameters were made."""
-    seen: set[int] = set()
-    todo = list(root.maker)
-    while todo:
-        tensor = todo.pop(0)
-        if id(tensor) not in seen:
-            seen.add(id(tensor))
-            yield tensor
-            todo += () if tensor.is_parameter else tensor.maker
+    return reachable(root.maker, lambda tensor: () if tensor.is_parameter else tensor.maker)
 
 
 def other_causes(root: Tensor, first: Cause) -> list[Cause]:

@@ -8,6 +8,7 @@ from gradpath.autograd.backward import proven
 from gradpath.autograd.gradients import is_step_function
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
+from gradpath.support.traversal import reachable
 
 _SUMS = frozenset({"torch.add", "torch.sub", "torch.rsub", "torch.stack", "torch.cat"})
 
@@ -46,14 +47,7 @@ def executed_nodes(trace: Trace) -> frozenset[Node]:
 
 def reach(starts: Iterable[Tensor | Node]) -> dict[Node, None]:
     """All nodes below `starts`, those included, nearest first."""
-    seen = dict.fromkeys(nodes_of(starts))
-    todo = list(seen)
-    for node in todo:
-        for edge in node.edges:
-            if edge not in seen:
-                seen[edge] = None
-                todo.append(edge)
-    return seen
+    return dict.fromkeys(reachable(nodes_of(starts), lambda node: node.edges))
 
 
 def takes(node: Node, leaf: Tensor) -> bool:
@@ -68,15 +62,8 @@ def is_freed(node: Node) -> bool:
 
 def leads_to(start: Node, target: Node) -> bool:
     """True if `target` can be reached from `start`."""
-    todo, seen = [start], set()
-    while todo:
-        node = todo.pop()
-        if node is target:
-            return True
-        if node not in seen and node.number >= target.number:
-            seen.add(node)
-            todo.extend(node.edges)
-    return False
+    below = reachable([start], lambda node: node.edges if node.number >= target.number else ())
+    return any(node is target for node in below)
 
 
 def surely_leads(starts: Iterable[Node], target: Node) -> bool:
@@ -86,16 +73,9 @@ def surely_leads(starts: Iterable[Node], target: Node) -> bool:
     is called on it proves that it has one.
     """
     begun = [node for start in starts for node in proven(start)]
-    todo = [node for node in begun if not node.is_open or node is target or len(node.edges) == 1]
-    seen: set[Node] = set()
-    while todo:
-        node = todo.pop()
-        if node is target:
-            return True
-        if node not in seen:
-            seen.add(node)
-            todo.extend(edge for edge in node.edges if not edge.is_open or edge is target)
-    return False
+    sure = [node for node in begun if not node.is_open or node is target or len(node.edges) == 1]
+    below = reachable(sure, lambda node: [edge for edge in node.edges if not edge.is_open or edge is target])
+    return any(node is target for node in below)
 
 
 def meeting(earlier: Iterable[Node], later: Iterable[Node], target: Node) -> Node:
@@ -144,16 +124,12 @@ def leaves_with_gradient(trace: Trace) -> Mapping[int, Tensor]:
 
 def moves_any(start: Node) -> bool:
     """True if a gradient at a node gives some leaf upstream more than the zeros of a step function."""
-    todo, seen = [start], {start}
-    while todo:
-        node = todo.pop()
-        if node.accumulates is not None or node.is_open:
-            return True
+
+    def moved(node: Node) -> list[Node]:
         given = [edge for index, edge in enumerate(node.edges) if index not in node.withheld]
-        below = [] if is_step_function(node) else [edge for edge in given if edge not in seen]
-        todo += below
-        seen.update(below)
-    return False
+        return [] if is_step_function(node) else given
+
+    return any(node.accumulates is not None or node.is_open for node in reachable([start], moved))
 
 
 def moved_leaves(ran: BackwardRan) -> Sequence[Tensor]:
@@ -183,14 +159,7 @@ def terms_of(starts: Iterable[Node]) -> dict[Node, None]:
 
     A factor of which nothing is known, such as a weight from settings, is taken for a number.
     """
-    todo = list(starts)
-    zone: dict[Node, None] = {}
-    while todo:
-        node = todo.pop()
-        if node not in zone and is_of_terms(node):
-            zone[node] = None
-            todo.extend(node.edges)
-    return zone
+    return dict.fromkeys(reachable(filter(is_of_terms, starts), lambda node: filter(is_of_terms, node.edges)))
 
 
 def is_of_terms(node: Node) -> bool:
@@ -201,13 +170,11 @@ def is_of_terms(node: Node) -> bool:
 
 def of_one_element(starts: Iterable[Node]) -> dict[Node, None]:
     """The nodes of which each input has one element, as the loss has: no reduction is on the way to it."""
-    todo, found = list(starts), dict[Node, None]()
-    while todo:
-        node = todo.pop()
-        if node not in found and node.function in _ELEMENTWISE:
-            found[node] = None
-            todo.extend(node.edges)
-    return found
+    return dict.fromkeys(reachable(filter(_is_elementwise, starts), lambda node: filter(_is_elementwise, node.edges)))
+
+
+def _is_elementwise(node: Node) -> bool:
+    return node.function in _ELEMENTWISE
 
 
 def _known(edges: Iterable[Node]) -> list[Node]:

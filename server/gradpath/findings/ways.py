@@ -13,6 +13,7 @@ from gradpath.findings.graphs import moves_any, reached_leaves
 from gradpath.findings.stories import short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mixed, Mutated, Replaced, Site, Trace, once
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.traversal import reachable
 
 MOST_TENSORS = 20_000
 """Tensors that are looked at on the ways to all losses of a path; beyond that nothing is said of them."""
@@ -142,30 +143,20 @@ class _Dependents:
             for each in dependents:
                 if (each.taken or _cut_at(each.tensor) or _zeros_at(each.tensor)) is None:
                     onto.setdefault(id(each.tensor), []).append(source)
-        found, todo = set(self._ends), list(self._ends)
-        while todo:
-            for source in onto.get(todo.pop(), ()):
-                if source not in found:
-                    found.add(source)
-                    todo.append(source)
-        return found
+        return set(reachable(self._ends, lambda end: onto.get(end, ())))
 
     def is_smooth(self, start: Tensor, end: Tensor) -> bool:
         """True if a value reaches another through floating point only, counting from where booleans are summed."""
-        todo, seen = [start], {id(start)}
-        while todo:
-            tensor = todo.pop()
+
+        def smooth(tensor: Tensor) -> Iterator[Tensor]:
             counted = is_differentiable(tensor.dtype) is False
-            if tensor is end and not counted:
-                return True
-            for each in self.of.get(id(tensor), ()):
-                counts = is_differentiable(each.tensor.dtype) is False
-                if id(each.tensor) not in seen and (
-                    counts or _makes_share(each.tensor, tensor) if counted else not counts
-                ):
-                    seen.add(id(each.tensor))
-                    todo.append(each.tensor)
-        return False
+            for each in (dependent.tensor for dependent in self.of.get(id(tensor), ())):
+                counts = is_differentiable(each.dtype) is False
+                if counts or _makes_share(each, tensor) if counted else not counts:
+                    yield each
+
+        found = reachable([start], smooth)
+        return any(each is end and is_differentiable(each.dtype) is not False for each in found)
 
 
 def _makes_share(made: Tensor, truths: Tensor) -> bool:

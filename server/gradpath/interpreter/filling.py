@@ -20,6 +20,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Class, Instance, Value
 from gradpath.source.nodes import Definition, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.traversal import reachable
 
 _OWN = "self."
 """What the name of an attribute of a part of `self` begins with."""
@@ -147,12 +148,7 @@ def fill(
 
 def _called(name: str, spoken: Mapping[str, Spoken]) -> set[str]:
     """A method and those that it calls on `self`, maybe through others."""
-    found, todo = {name}, [name]
-    for each in todo:
-        more = {one for one in spoken[each].calls if one in spoken} - found
-        found |= more
-        todo += more
-    return found
+    return set(reachable([name], lambda each: [one for one in spoken[each].calls if one in spoken]))
 
 
 @noted

@@ -42,6 +42,7 @@ from gradpath.interpreter.values import (
 )
 from gradpath.source.nodes import is_generator, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.traversal import reachable
 
 
 def make_machine(
@@ -85,13 +86,11 @@ def _give_up(machine: Machine, failed: ast.stmt, rest: list[ast.stmt]) -> None:
     """End a cell that has failed: its definitions hold all the same, and what it assigns is unknown."""
     definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
     _guarded(machine, partial(_drain, machine, [each for each in rest if isinstance(each, definitions)]))
-    todo: list[ast.AST] = [each for each in (failed, *rest) if not isinstance(each, definitions)]
-    while todo:
-        node = todo.pop()
+    ends = (*definitions, ast.Lambda)
+    starts: list[ast.AST] = [each for each in (failed, *rest) if not isinstance(each, definitions)]
+    for node in reachable(starts, lambda node: () if isinstance(node, ends) else ast.iter_child_nodes(node)):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             machine.globals.set(node.id, machine.unknown("value of a cell that failed"))
-        if not isinstance(node, (*definitions, ast.Lambda)):
-            todo.extend(ast.iter_child_nodes(node))
 
 
 def run_definitions(machine: Machine, tree: ast.Module) -> None:

@@ -26,6 +26,7 @@ from gradpath.interpreter.trace import Discarded, Switched
 from gradpath.interpreter.unbound import ANY_NAME
 from gradpath.interpreter.values import Arguments, Function, Object, Unknown, Value
 from gradpath.source.nodes import noted
+from gradpath.support.traversal import reachable
 
 
 def run_block(machine: Machine, statements: Sequence[ast.stmt]) -> Steps:
@@ -140,14 +141,10 @@ def _suspend(machine: Machine, statement: ast.stmt) -> Steps:
 @noted
 def _yields(statement: ast.stmt) -> list[ast.Yield | ast.YieldFrom]:
     """The `yield`s in the expressions of a statement, in order."""
-    found: list[ast.Yield | ast.YieldFrom] = []
-    todo: list[ast.AST] = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr)]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, (ast.Yield, ast.YieldFrom)):
-            found.append(node)
-        elif not isinstance(node, (ast.Lambda, ast.GeneratorExp)):
-            todo.extend(ast.iter_child_nodes(node))
+    ends = (ast.Yield, ast.YieldFrom, ast.Lambda, ast.GeneratorExp)
+    starts: list[ast.AST] = [child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr)]
+    every = reachable(starts, lambda node: () if isinstance(node, ends) else ast.iter_child_nodes(node))
+    found = (node for node in every if isinstance(node, (ast.Yield, ast.YieldFrom)))
     return sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
 

@@ -13,15 +13,13 @@ from gradpath.findings.report import Finding, Report, Rule, Source, reports
 from gradpath.findings.unreached import unreached
 from gradpath.fixes.cut_fixes import turned
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
-from gradpath.rules.terms.anchored import anchored
-from gradpath.rules.terms.cancelled import cancelled
 from gradpath.rules.terms.constant_criteria import ConstantCriterion, constant_criteria
 from gradpath.rules.terms.constant_terms import Term, constant_terms
+from gradpath.rules.terms.cut_terms import flat_terms
 from gradpath.rules.terms.drawn_terms import drawn_terms
-from gradpath.rules.terms.flat_terms import flat_terms
 from gradpath.rules.terms.idle_functions import idle_functions
-from gradpath.rules.terms.late_terms import late_terms
-from gradpath.rules.terms.left_out_penalties import left_out_penalties
+from gradpath.rules.terms.left_out_losses import late_terms, left_out_penalties
+from gradpath.rules.terms.self_comparisons import anchored, cancelled
 from gradpath.rules.terms.unused_terms import unused_terms
 from gradpath.support.fast_dataclasses import dataclass, replace
 
@@ -37,20 +35,20 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     yield from reports(trace, source, (each for ran in runs for each in _found(trace, source, ran, blocks)), told)
 
 
-def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST | None]) -> Iterator[Finding]:
+def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST | None]) -> Iterator[Finding | Report]:
     """The terms of one backward that teach nothing, or not all that they depend on."""
     constants: list[Term | ConstantCriterion] = [*constant_terms(trace, source, ran)]
     for term in (*constants, *constant_criteria(trace, source, ran)):
         if not blocks or term.cause.site is None or _block(trace, source, term.cause.site) not in blocks:
             yield term  # What is under the same `no_grad` is one fault.
     yield from cancelled(trace, ran)
-    yield from anchored(trace, ran)
+    yield from anchored(trace, source, ran)
     yield from map(_Lending, estimates(trace, ran))
     yield from drawn_terms(trace, ran)
     yield from unused_terms(trace, source, ran)
     yield from flat_terms(trace, source, ran)
     yield from left_out_penalties(trace, source, ran)
-    yield from late_terms(trace, ran)
+    yield from late_terms(trace, source, ran)
     yield from idle_functions(trace, source, ran)
 
 

@@ -13,6 +13,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.sites import Site
 from gradpath.interpreter.values import Arguments, Function, Native, NativeFunction, Object, Value
+from gradpath.support.traversal import reachable
 
 FEW = 3
 """The number of calls of a step that a framework calls for each batch."""
@@ -148,12 +149,7 @@ def _place_of_result(machine: Machine, function: ast.AST) -> ast.AST:
 
 def places_of_result(function: ast.AST) -> list[tuple[ast.AST, ast.AST]]:
     """The `return`s of a function that give a value, the last one first, with what they give; else the function."""
-    found: list[ast.Return] = []
-    todo = list(ast.iter_child_nodes(function))
-    for node in todo:
-        if isinstance(node, ast.Return) and node.value is not None:
-            found.append(node)
-        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            todo.extend(ast.iter_child_nodes(node))
-    found.sort(key=lambda each: -each.lineno)
+    ends = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+    body = reachable(ast.iter_child_nodes(function), lambda n: () if isinstance(n, ends) else ast.iter_child_nodes(n))
+    found = sorted((each for each in body if isinstance(each, ast.Return)), key=lambda each: -each.lineno)
     return [(each, each.value) for each in found if each.value is not None] or [(function, function)]

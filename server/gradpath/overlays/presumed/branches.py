@@ -21,6 +21,7 @@ from gradpath.overlays.presumed import conditions, model_parts
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 from gradpath.support.lazy_regex import regex
+from gradpath.support.traversal import reachable
 
 
 def whole_of(part: Unknown) -> Unknown | None:
@@ -132,14 +133,9 @@ def _tie(
     An argument that depends on such a trunk is a `state`; `saves` is the condition under which they save.
     """
     trunks = cast("dict[Node, int]", machine.remembered.setdefault("trunks", cast("Value", {})))
-    todo = [tensor.node for tensor in sources if tensor.node is not None]
-    seen: set[Node] = set()
-    while todo:
-        each = todo.pop()
-        if each not in seen:
-            seen.add(each)
-            if trunks.get(each) == model.number:
-                each.holds, each.saves = True, saves
-                node.onward = state
-            todo.extend(each.edges)
+    starts = (tensor.node for tensor in sources if tensor.node is not None)
+    for each in reachable(starts, lambda each: each.edges):
+        if trunks.get(each) == model.number:
+            each.holds, each.saves = True, saves
+            node.onward = state
     trunks[node] = model.number

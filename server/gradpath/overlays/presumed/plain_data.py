@@ -15,6 +15,7 @@ from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import is_option, role_of_name
 from gradpath.source.index import inside, names_in, names_of
 from gradpath.source.nodes import Noted, last_name, nodes, noted
+from gradpath.support.traversal import reachable
 
 _OPTIONS = """
 argparse click configargparse configparser fire gin json omegaconf six tokenizers tomllib toml types typing
@@ -192,11 +193,7 @@ def entries_left_out(body: ast.AST) -> frozenset[str]:
                     sources.setdefault(name, []).append(value)
             case ast.AugAssign(target=ast.Name(id=name), value=value):
                 sources.setdefault(name, []).append(value)
-    todo = list(leading)
-    while todo:
-        for value in sources.get(todo.pop(), ()):
-            todo += names_in(value) - leading
-            leading |= names_in(value)
+    leading = set(reachable(leading, lambda name: (one for each in sources.get(name, ()) for one in names_in(each))))
     learnt = [*roots, *(value for name in leading for value in sources.get(name, ()))]
     taken = _keys([body]) if roots else set()
     return frozenset(taken - _keys(learnt))

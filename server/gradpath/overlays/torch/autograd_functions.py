@@ -20,6 +20,7 @@ from gradpath.overlays.presumed.presumed_tensors import graph_sources
 from gradpath.overlays.torch.backward_calls import keeps
 from gradpath.overlays.torch.operations import tensors_in
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
+from gradpath.support.traversal import reachable
 
 
 def grad(machine: Machine, arguments: Arguments) -> Value:
@@ -168,17 +169,9 @@ def _without_graph(result: Value) -> Value:
 
 def _leaves_used(results: list[Tensor], inputs: list[Tensor]) -> list[Tensor]:
     """The leaves, parameters mostly, that the backward of a reentrant checkpoint reaches: it runs the forward again."""
-    seen = {id(each) for each in inputs}
-    found: list[Tensor] = []
-    todo = list(results)
-    while todo:
-        tensor = todo.pop()
-        if id(tensor) not in seen:
-            seen.add(id(tensor))
-            todo.extend(tensor.maker)
-            if tensor.requires_grad and tensor.node is None:
-                found.append(tensor)
-    return found
+    given = set(inputs)
+    inner = reachable(results, lambda tensor: () if tensor in given else tensor.maker)
+    return [each for each in inner if each.requires_grad and each.node is None and each not in given]
 
 
 def _functional(machine: Machine, arguments: Arguments) -> Value:

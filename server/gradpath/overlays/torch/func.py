@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gradpath.autograd import backward as engine
-from gradpath.autograd.tensor import Node, Tensor
+from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
@@ -18,6 +18,7 @@ from gradpath.overlays.presumed.presumed_tensors import presume_tensor
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.operations import tensors_in
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
+from gradpath.support.traversal import reachable
 
 
 def functional_call(machine: Machine, arguments: Arguments) -> Value:
@@ -77,17 +78,14 @@ def _parameter(machine: Machine, part: Value) -> Tensor | None:
 
 def _leaves(tensor: Tensor) -> Iterator[Tensor | None]:
     """The leaves of the graph of a tensor, or itself; None for those that are not seen."""
-    todo, seen = [] if tensor.node is None else [tensor.node], set[Node]()
     if tensor.node is None:
         yield tensor
-    while todo:
-        node = todo.pop()
+        return
+    for node in reachable([tensor.node], lambda node: node.edges):
         if node.is_open:
             yield None
         if node.accumulates is not None:
             yield node.accumulates
-        todo += [edge for edge in node.edges if edge not in seen]
-        seen.update(node.edges)
 
 
 def _is_whole(table: Dict) -> bool:

@@ -24,6 +24,7 @@ from gradpath.overlays.torch.indexing import get_item, set_item
 from gradpath.overlays.torch.operations import call_operation
 from gradpath.overlays.torch.tensor_operators import Operators
 from gradpath.overlays.torch.tensor_value import Device, DType, Size, TensorValue, number_from, row_of, wrap
+from gradpath.support.traversal import reachable
 
 Method = Callable[[Machine, TensorValue, Arguments], Value]
 
@@ -64,15 +65,8 @@ def refuse_numpy(machine: Machine, tensor: Tensor) -> None:
 
 def _is_presumed(tensor: Tensor) -> bool:
     """True if a graph depends on a presumption: unseen code may call the function where gradients are off."""
-    todo, seen = [tensor.node], set()
-    while todo:
-        node = todo.pop()
-        if node is not None and node not in seen:
-            if node.name == "call":
-                return True
-            seen.add(node)
-            todo.extend(node.edges)
-    return False
+    starts = [] if tensor.node is None else [tensor.node]
+    return any(node.name == "call" for node in reachable(starts, lambda node: node.edges))
 
 
 def _number(how: str) -> Method:

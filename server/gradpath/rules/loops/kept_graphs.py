@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from itertools import takewhile
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.findings.graphs import executed_nodes, nodes_of, reach
 from gradpath.findings.syntax import function_of
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, iterations_between, once
+from gradpath.support.traversal import reachable
 
 SUMS = frozenset({"torch.add", "torch.Tensor.add_"})
 
@@ -63,13 +64,11 @@ def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
 
     What a model returns beside its loss is as often a number: an accuracy, a count, and so is a sum or a mean of it.
     """
-    found: dict[Node, None] = {}
-    todo = [start]
-    while todo:
-        node = todo.pop()
-        if node not in found and (node in executed or not _is_part(node)):
-            found[node] = None
-            todo.extend(node.edges)
+
+    def seen(nodes: Iterable[Node]) -> list[Node]:
+        return [each for each in nodes if each in executed or not _is_part(each)]
+
+    found = list(reachable(seen([start]), lambda node: seen(node.edges)))
     sure = set[Node]()
     for node in sorted(found, key=_number):
         if node in executed or node.name not in SUMS | SCALINGS or not sure.isdisjoint(node.edges):
@@ -121,14 +120,8 @@ def is_number(trace: Trace, tensor: Tensor) -> bool:
 
 def _operands_of(roots: Sequence[Node]) -> set[Node]:
     """The nodes of numbers that were added or multiplied to give the roots."""
-    todo, found = list(roots), set[Node]()
-    while todo:
-        node = todo.pop()
-        if node not in found:
-            found.add(node)
-            if node.name in SUMS | SCALINGS | {"torch.sub"}:
-                todo.extend(node.edges)
-    return found
+    adding = SUMS | SCALINGS | {"torch.sub"}
+    return set(reachable(roots, lambda node: node.edges if node.name in adding else ()))
 
 
 def come_apart(first: Tensor | None, later: Tensor | None) -> bool:

@@ -19,6 +19,7 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import following, short_operation, with_time
 from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between, once
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.traversal import reachable
 
 _PUTTING = frozenset({"min", "minimum", "squeeze", "index", "select", "view", "reshape", "flatten", "gather"})
 """What leads from scores to a loss beside sums and multiples."""
@@ -163,17 +164,15 @@ def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[i
     using = [node for node in ran.executed if takes(node, leaf)]
     if not using or not all(any(id(each) in made for each in leaves([node])) for node in using):
         return False
-    todo, seen = nodes_of(ran.call.roots), set[Node]()
-    while todo:
-        node = todo.pop()
-        if node in seen or node.is_open:
-            continue
-        seen.add(node)
-        if any(edge.accumulates is not None and id(edge.accumulates) in mine for edge in node.edges):
-            return True
-        if is_of_terms(node) or short_operation(node.name) in _PUTTING:
-            todo += node.edges
-    return False
+    zone = (node for node in reachable(nodes_of(ran.call.roots), _added_to) if not node.is_open)
+    given = (edge.accumulates for node in zone for edge in node.edges)
+    return any(leaf is not None and id(leaf) in mine for leaf in given)
+
+
+def _added_to(node: Node) -> Sequence[Node]:
+    """What a node is a sum of, or is put together from."""
+    together = is_of_terms(node) or short_operation(node.name) in _PUTTING
+    return node.edges if together and not node.is_open else ()
 
 
 def _learns_apart(leaf: Tensor, own: BackwardRan, made: frozenset[int]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from functools import partial
+from itertools import islice
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.report import Source, Step
@@ -11,6 +12,7 @@ from gradpath.findings.stories import target_of
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Bound, Site, Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer
+from gradpath.support.traversal import reachable
 
 
 def replaced_leaves(trace: Trace, held: Set[int]) -> Iterator[Lacking]:
@@ -36,15 +38,11 @@ def replaced_leaves(trace: Trace, held: Set[int]) -> Iterator[Lacking]:
 
 def _is_made_of(tensor: Tensor, leaf: Tensor) -> bool:
     """True if a tensor has its value from a leaf, also by a cut."""
-    todo, seen = [tensor], {id(tensor)}
-    while todo:
-        each = todo.pop()
-        sources = [*each.maker, *([] if each.cut is None or each.cut.source is None else [each.cut.source])]
-        if any(source is leaf for source in sources):
-            return True
-        todo += [source for source in sources if id(source) not in seen]
-        seen.update(map(id, sources))
-    return False
+
+    def sources(each: Tensor) -> list[Tensor]:
+        return [*each.maker, *([] if each.cut is None or each.cut.source is None else [each.cut.source])]
+
+    return any(each is leaf for each in islice(reachable([tensor], sources), 1, None))
 
 
 def _is_new(bound: Bound, source: Source, given: Given) -> Words:

@@ -14,6 +14,7 @@ from gradpath.findings.stories import lifted, name_of, short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.operands import detached
+from gradpath.support.traversal import reachable
 
 _NEGATING = {"neg": 0, "rsub": 0, "sub": 1}
 """The operand of which an operation turns the sign."""
@@ -50,18 +51,13 @@ def ends(ran: BackwardRan) -> Iterator[tuple[Node, bool]]:
     """The nodes that a loss is a sum of multiples of, and whether a smaller loss makes each larger."""
     starts = nodes_of(ran.call.roots)
     zone = terms_of(starts)
-    todo = [(node, False) for node in starts]
-    seen: set[tuple[Node, bool]] = set()
-    while todo:
-        node, turned = each = todo.pop()
-        if each in seen:
-            continue
-        seen.add(each)
-        if node not in zone:
-            yield node, turned
-            continue
+
+    def parts(each: tuple[Node, bool]) -> list[tuple[Node, bool]]:
+        node, turned = each
         negated = _NEGATING.get(short_operation(node.name))
-        todo += [(edge, turned ^ (place == negated)) for place, edge in enumerate(node.edges)]
+        return [(edge, turned ^ (place == negated)) for place, edge in enumerate(node.edges)] if node in zone else []
+
+    return (each for each in reachable([(node, False) for node in starts], parts) if each[0] not in zone)
 
 
 def _similar(event: Built) -> list[Tensor]:

@@ -17,7 +17,7 @@ from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
 from gradpath.repairs import Way
 from gradpath.rules.targets.advantages import is_live, is_used, products, values
 from gradpath.rules.targets.operands import detached
-from gradpath.rules.terms.cancelled import cancelled
+from gradpath.rules.terms.self_comparisons import cancelled
 from gradpath.support.fast_dataclasses import dataclass
 
 _LOGARITHMS = frozenset({"log_prob", "log_softmax", "log"})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
 from gradpath.findings.graphs import is_sum, leaves, nodes_of, reached_leaves
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.traversal import reachable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,15 +43,12 @@ def constant_gradients(trace: Trace, ran: BackwardRan) -> Iterator[ConstantGradi
 
 def _without_weights(starts: list[Node]) -> set[Node]:
     """The nodes of a loss above the last layers: those that no parameter goes into."""
-    found: set[Node] = set()
-    todo = list(starts)
-    while todo:
-        node = todo.pop()
-        if node in found or node.name == PRESUMED or any(edge.accumulates is not None for edge in node.edges):
-            continue
-        found.add(node)
-        todo.extend(node.edges)
-    return found
+
+    def above(nodes: Iterable[Node]) -> list[Node]:
+        seen = (node for node in nodes if node.name != PRESUMED)
+        return [node for node in seen if all(edge.accumulates is None for edge in node.edges)]
+
+    return set(reachable(above(starts), lambda node: above(node.edges)))
 
 
 def _gradient_of(operand: Tensor, asked: list[BackwardCall]) -> tuple[Tensor, BackwardCall] | None:

@@ -21,6 +21,7 @@ from gradpath.rules.terms.constant_gradients import asked_for, constant_gradient
 from gradpath.rules.terms.summands import SCALING, constants, terms
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.traversal import reachable
 from gradpath.support.words import words
 
 _MEASURES = frozenset({"norm", "vector_norm", "pow", "square", "abs", "clamp", "relu"})
@@ -212,17 +213,12 @@ def _is_of_live_input(value: Tensor) -> bool:
 
     Such a network judges what is trained. Without one it may be the maximum that a softmax subtracts, for instance.
     """
-    judges = lives = False
-    todo, seen = [value], set[int]()
-    while todo:
-        each = todo.pop()
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        judges = judges or any(source.is_parameter for source in each.maker)
-        lives = lives or _is_live_there(each)
-        todo.extend(source for source in each.maker if source.node is None and not source.is_parameter)
-    return judges and lives
+
+    def constants_of(each: Tensor) -> list[Tensor]:
+        return [source for source in each.maker if source.node is None and not source.is_parameter]
+
+    found = list(reachable([value], constants_of))
+    return any(source.is_parameter for each in found for source in each.maker) and any(map(_is_live_there, found))
 
 
 def _is_live_there(tensor: Tensor) -> bool:
@@ -236,15 +232,14 @@ def _is_live_there(tensor: Tensor) -> bool:
 def _is_measured(value: Tensor, trace: Trace) -> bool:
     """True if a loss, or a distance, was computed on the way to a value since it was cut off, or added to it."""
     written = _written(trace)
-    todo, seen = [value], set[int]()
-    while todo:
-        each = todo.pop()
-        if id(each) not in seen and each.cut is None:
-            seen.add(id(each))
-            if each.operation.endswith(LOSSES) or short_operation(each.operation) in _DISTANCES:
-                return True
-            todo.extend((*each.maker, *written.get(id(each.storage), ())))
-    return False
+
+    def uncut(each: Tensor) -> Iterable[Tensor]:
+        return () if each.cut is not None else (*each.maker, *written.get(id(each.storage), ()))
+
+    return any(
+        each.cut is None and (each.operation.endswith(LOSSES) or short_operation(each.operation) in _DISTANCES)
+        for each in reachable([value], uncut)
+    )
 
 
 def _of_rows(trace: Trace, value: Tensor, added: Site, ran: BackwardRan, asked: list[BackwardCall]) -> Iterator[Term]:
@@ -276,18 +271,13 @@ def _written(trace: Trace) -> dict[int, list[Tensor]]:
 def _onward(value: Tensor) -> list[Tensor]:
     """What was computed on the way from what was cut off to a value, and the value itself."""
     every = list(value.lineage())
-    used: dict[int, list[Tensor]] = {}
+    used: dict[Tensor, list[Tensor]] = {}
     for each in every:
         for source in each.maker:
-            used.setdefault(id(source), []).append(each)
-    found: dict[int, Tensor] = {id(value): value}
-    todo = [each for each in every if each.cut is not None]
-    while todo:
-        for each in used.get(id(todo.pop()), ()):
-            if id(each) not in found:
-                found[id(each)] = each
-                todo.append(each)
-    return list(found.values())
+            used.setdefault(source, []).append(each)
+    cut = [each for each in every if each.cut is not None]
+    onward = reachable((user for each in cut for user in used.get(each, ())), lambda each: used.get(each, ()))
+    return list(dict.fromkeys((value, *onward)))
 
 
 def _is_penalty(term: Tensor, gradient: Tensor) -> bool:

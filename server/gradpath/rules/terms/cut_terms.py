@@ -1,15 +1,23 @@
-"""Terms of a loss that give gradients, and none to what other terms train: a cut keeps them from that."""
+"""Terms of a loss that give gradients, and none to what other terms train: a cut keeps them from that.
+
+Such as one that is constant between its jumps: what it depends on gets nothing but zeros from it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings import cuts
+from gradpath.findings.graphs import moved_leaves, moves_any, nodes_of
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
-from gradpath.findings.ways import Severed
+from gradpath.findings.unreached import is_of_another_time, is_on_purpose
+from gradpath.findings.ways import Severed, ways_to
 from gradpath.fixes.cut_fixes import undone
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.rules.terms.summands import terms
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -44,3 +52,16 @@ class CutTerm:
             help=cuts.way_out(cause),
             fixes=source.proposed(undone(trace, source, cause, ran.site, self.computed)),
         )
+
+
+def flat_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[CutTerm]:
+    """The terms of one backward that depend on what other terms train through rounded numbers or signs alone."""
+    taught = moved_leaves(ran)
+    for term, site in terms(trace, ran):
+        if any(map(moves_any, nodes_of([term]))):
+            continue
+        missed = [(leaf, ways) for leaf, ways in ways_to(trace, term, ran) if ways.sure and ways.cuts]
+        missed = [(leaf, ways) for leaf, ways in missed if any(leaf is each for each in taught)]
+        severed = [each for _, ways in missed for each in ways.cuts]
+        if severed and not any(is_of_another_time(each) or is_on_purpose(trace, source, each) for each in severed):
+            yield CutTerm(severed[0], tuple(leaf for leaf, _ in missed), site, severed[0].site)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.gradients import is_step_function
-from gradpath.autograd.tensor import REPARAMETRIZED, Node, Tensor
+from gradpath.autograd.tensor import REPARAMETRIZED, Tensor
 from gradpath.findings.cuts import DRAW
 from gradpath.findings.graphs import nodes_of
 from gradpath.findings.stories import short_operation
@@ -16,6 +16,7 @@ from gradpath.interpreter.trace import BackwardRan, Built, Trace, once
 from gradpath.rules.terms.cut_terms import CutTerm
 from gradpath.rules.terms.summands import terms
 from gradpath.source.nodes import last_name
+from gradpath.support.traversal import reachable
 
 
 def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
@@ -47,13 +48,8 @@ def drawn_terms(trace: Trace, ran: BackwardRan) -> Iterator[CutTerm]:
 
 def _taught(term: Tensor) -> set[int]:
     """The leaves to which the gradient of a term runs on, and not only zeros."""
-    todo, seen = nodes_of([term]), set[Node]()
-    while todo:
-        node = todo.pop()
-        if node not in seen:
-            seen.add(node)
-            todo += () if is_step_function(node) else node.edges
-    return {id(node.accumulates) for node in seen if node.accumulates is not None}
+    taught = reachable(nodes_of([term]), lambda node: () if is_step_function(node) else node.edges)
+    return {id(node.accumulates) for node in taught if node.accumulates is not None}
 
 
 @once

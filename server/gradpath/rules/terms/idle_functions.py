@@ -10,45 +10,27 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import ancestry
 from gradpath.fixes.cut_fixes import undone
-from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Trace, once
+from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Trace, once
 from gradpath.source.index import inside
 from gradpath.source.nodes import last_name
-from gradpath.support.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class IdleFunction:
-    """The call of `apply` of the class `name` on what is `cut` off in its arguments."""
-
-    cut: CutOff
-    name: str
-    ran: BackwardRan
-
-    @property
-    def site(self) -> Site:
-        """Where the value leaves the graph."""
-        return self.cut.site
-
-    def report(self, trace: Trace, source: Source) -> Report:
-        text = source.short(self.site, limit=40)
-        return Report(
-            self.site,
-            f"`{self.name}.backward` never runs: `{text}` has no graph to hand its gradient to",
-            (
-                Step(self.site, "takes the value and leaves the graph"),
-                Step(self.ran.site, f"goes back no further than `{self.name}`"),
-            ),
-            help="give the Function the tensor itself",
-            fixes=source.proposed(undone(trace, source, cause_of_tensor(self.cut.tensor), self.ran.site, self.site)),
-        )
-
-
-def idle_functions(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[IdleFunction]:
+def idle_functions(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Report]:
     """The applications that have recorded nothing, of Functions of the file that compute a gradient."""
     upstream = {id(each) for root in ran.call.roots for each in root.ancestors()} if _applied(trace) else ()
     for cut, name in _applied(trace):
         if id(cut.tensor) in upstream and _computes_gradient(source.tree(cut.site.path), name):
-            yield IdleFunction(cut, name, ran)
+            text = source.short(cut.site)
+            yield Report(
+                cut.site,
+                f"`{name}.backward` never runs: `{text}` has no graph to hand its gradient to",
+                (
+                    Step(cut.site, "takes the value and leaves the graph"),
+                    Step(ran.site, f"goes back no further than `{name}`"),
+                ),
+                help="give the Function the tensor itself",
+                fixes=source.proposed(undone(trace, source, cause_of_tensor(cut.tensor), ran.site, cut.site)),
+            )
 
 
 @once

@@ -1,19 +1,20 @@
-"""Losses that are computed beside the one that is back-propagated, read as numbers at most, and left out of it."""
+"""What is computed beside the loss that is back-propagated and left out of it: losses, penalties, and late terms."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.findings.gradient_flow import is_whole
-from gradpath.findings.graphs import executed_nodes, leaves, reached_leaves
+from gradpath.findings.gradient_flow import is_whole, place_in
+from gradpath.findings.graphs import executed_nodes, leaves, reached_leaves, uses_of
 from gradpath.findings.learning import learners
-from gradpath.findings.report import Source
-from gradpath.findings.stories import bindings, lifted, same_activation, target_of
+from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import bindings, lifted, same_activation, short_operation, target_of
 from gradpath.findings.syntax import statement_of
 from gradpath.findings.unreached import has_others, may_be_meant, may_train_elsewhere
 from gradpath.findings.ways import ways_of
+from gradpath.fixes.cut_fixes import added
 from gradpath.interpreter.trace import (
     BackwardRan,
     Built,
@@ -24,7 +25,10 @@ from gradpath.interpreter.trace import (
     once,
     tensor_of,
 )
+from gradpath.source.index import names_of
 from gradpath.support.fast_dataclasses import dataclass
+
+_ADDING = frozenset({"add", "sub", "add_", "sub_"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +64,7 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
     runs = [run for run in trace.of(BackwardRan) if run.call.accumulates]
     followed = is_whole(trace) and not has_others(trace) and not trace.survived
     waiting = _waiting(trace, runs) if runs and followed else {}
-    ends = unread_nodes(trace) if waiting else set()
+    ends = _unread_nodes(trace) if waiting else set()
     for event in reversed(trace.of(Built) if waiting else ()):
         ran = next((run for run in reversed(runs) if run.site.loops == event.site.loops), None)
         loss = next(iter(event.node.outputs), None)
@@ -68,8 +72,8 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
             continue
         own = (leaf for leaf in leaves([event.node]) if id(leaf) in waiting)
         missed = [leaf for leaf in own if not _is_cut_off(trace, loss, leaf)]
-        if missed and not is_passed_on(trace, loss):
-            found = LeftOut(*named_at(trace, source, loss, ran), tuple(missed), ran, waiting[id(missed[0])])
+        if missed and not _is_passed_on(trace, loss):
+            found = LeftOut(*_named_at(trace, source, loss, ran), tuple(missed), ran, waiting[id(missed[0])])
             for leaf in missed:
                 del waiting[id(leaf)]
             if not may_train_elsewhere(trace, source, found.step, "" if found.held else missed[0].label):
@@ -94,7 +98,7 @@ def _waiting(trace: Trace, runs: Sequence[BackwardRan]) -> dict[int, Stepped]:
 
 
 @once
-def unread_nodes(trace: Trace) -> set[Node]:
+def _unread_nodes(trace: Trace) -> set[Node]:
     """The nodes that no other node takes a tensor of, and that no backward has executed."""
     built = trace.of(Built)
     used = {edge for event in built for edge in event.node.edges}
@@ -115,14 +119,14 @@ def _is_cut_off(trace: Trace, loss: Tensor, leaf: Tensor) -> bool:
     return False
 
 
-def is_passed_on(trace: Trace, loss: Tensor) -> bool:
+def _is_passed_on(trace: Trace, loss: Tensor) -> bool:
     """True if something else may back-propagate a loss: it was returned, kept or handed to what is not seen."""
     if loss.left is not None or any(tensor_of(each) is loss for each in in_record(trace.returned)):
         return True
     return any(isinstance(bound.site.node, ast.Attribute) for bound in bindings(trace, loss))
 
 
-def named_at(trace: Trace, source: Source, loss: Tensor, ran: BackwardRan) -> tuple[Site, str]:
+def _named_at(trace: Trace, source: Source, loss: Tensor, ran: BackwardRan) -> tuple[Site, str]:
     """Where a loss gets its first name, and that; else the call that computes it in the function of the backward."""
     assert loss.node is not None
     bound = {id(statement_of(trace, each.site.node)): each for each in bindings(trace, loss) if each.tensor is loss}
@@ -132,3 +136,84 @@ def named_at(trace: Trace, source: Source, loss: Tensor, ran: BackwardRan) -> tu
             return named.site, target_of(source, named)
     site = lifted(loss.node.site, ran.site)
     return site, source.short(site, limit=40)
+
+
+def left_out_penalties(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Report]:
+    """The results that depend on a gradient with a graph, and end beside a backward that comes in the same iteration.
+
+    What is computed after it is there to be watched.
+    """
+    if not _spare_gradients(trace) or has_others(trace):
+        return
+    before = (event for event in trace.events[: place_in(trace.events, ran)] if isinstance(event, Built))
+    made = [event for event in before if event.site.loops == ran.site.loops]
+    spare = {each for event in made for each in event.operands if each in _spare_gradients(trace)}
+    ends = _unread_nodes(trace)
+    for event in made:
+        penalty = next(iter(event.node.outputs), None)
+        if event.node not in ends or penalty is None or _is_passed_on(trace, penalty) or not bindings(trace, penalty):
+            continue  # A tensor without a name is there to be watched.
+        gradient = next((each for each in penalty.ancestors() if each in spare), None)
+        if gradient is not None:
+            site, name = _named_at(trace, source, penalty, ran)
+            term = name if penalty.one_element is True else f"{name}.mean()"
+            yield Report(
+                site,
+                f"`{name}` is in no loss that is back-propagated: the graph of its gradient is built for nothing",
+                (
+                    Step(gradient.origin, "builds a graph of the gradient, by `create_graph=True`"),
+                    Step(site, "what is computed of it, and goes nowhere"),
+                    Step(ran.site, "goes back through a loss without it"),
+                ),
+                help=f"add `{term}` to the loss, or drop `create_graph=True` if it is there to be watched",
+                fixes=source.proposed(added(trace, source, ran.site, term)) if name.isidentifier() else (),
+            )
+
+
+@once
+def _spare_gradients(trace: Trace) -> Set[Tensor]:
+    """The gradients that could be differentiated, that something is computed of, and that no backward goes through."""
+    given = {each for event in trace.of(Built) for each in event.operands if each.operation == "gradient"}
+    used = executed_nodes(trace) if given else frozenset()
+    return {each for each in given if each.requires_grad and each.node not in used}
+
+
+def late_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Report]:
+    """The sums under the name of the loss, in the iteration of its backward, that no backward goes through."""
+    executed = executed_nodes(trace)
+    roots = set(map(id, ran.call.roots))
+    names = {bound.name for root in ran.call.roots for bound in bindings(trace, root)}
+    uses = {id(event): event for key in roots for event in uses_of(trace).get(key, ())}
+    for event in uses.values():
+        rest = [each for each in event.operands if id(each) not in roots]
+        if (
+            0 < len(rest) < len(event.operands)
+            and event.site.loops == ran.site.loops
+            and short_operation(event.node.name) in _ADDING
+            and event.node not in executed
+            and all(each.surely_requires_grad and each.node not in executed for each in rest)
+            and _variable_of(statement_of(trace, event.site.node)) in names
+            and not any(_is_passed_on(trace, each) for each in event.node.outputs)
+            and place_in(trace.events, event) > place_in(trace.events, ran)
+        ):
+            at = lifted(event.site, ran.site)
+            text = source.short(at, statement_of(trace, at.node), limit=44)
+            yield Report(
+                at,
+                f"nothing learns from what `{text}` adds: the loss was back-propagated before",
+                (
+                    Step(ran.site, "goes back through the loss as it was"),
+                    Step(at, "adds a term that no backward goes through"),
+                ),
+                help="add the term before the backward",
+            )
+
+
+def _variable_of(statement: ast.stmt) -> str:
+    """The variable that gets what is computed of itself: `loss = loss + term`; "" where none does."""
+    match statement:
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return name
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in names_of(value):
+            return name
+    return ""

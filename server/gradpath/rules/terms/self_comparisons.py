@@ -1,18 +1,28 @@
-"""Differences and quotients of one value with itself, computed twice: the gradients of both sides cancel."""
+"""Terms that compare a value with itself: what is computed twice, and a parameter with what shares its memory.
+
+The gradients of both sides cancel, and a distance of a parameter from itself is zero however far it has come.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
 
-from gradpath.autograd.tensor import PRESUMED, Node
+from gradpath.autograd.aliases import memory_of
+from gradpath.autograd.tensor import PRESUMED, UNSEEN, Node
 from gradpath.findings.graphs import built_of, is_drawn
 from gradpath.findings.report import Report, Source, Step
-from gradpath.findings.stories import lifted, same_activation
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.findings.stories import lifted, same_activation, short_operation
+from gradpath.fixes.copying_fixes import copied
+from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 
 _COMPARING = frozenset({"torch.sub", "torch.div"})
+
+_DISTANCES = frozenset({"pow", "square", "abs", "norm", "vector_norm"})
+"""Operations whose gradient is zero at zero."""
+
+_MEASURING = frozenset({"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "MSELoss", "L1Loss"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,3 +89,62 @@ def _is_same(one: Built, other: Built) -> bool:
     alike = len(first) == len(second) and all(a is b for a, b in zip(first, second, strict=True))
     written = isinstance(one.site.node, ast.Call) and ast.dump(one.site.node) == ast.dump(other.site.node)
     return bool(first) and alike and written and same_activation(one.site, other.site)
+
+
+def anchored(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Report]:
+    """The distances of one backward that are zero however far a parameter has come.
+
+    A place where other parameters are compared, too, goes through all pairs, or follows what is rebound.
+    """
+    for events in _compared(trace):
+        here = [each for each in events if each.node in ran.executed]
+        if not here or not _is_measured(trace, here[0]):
+            continue
+        site, kept = here[0].site, _kept(here[0])
+        at = site if site.path == ran.site.path else lifted(site, ran.site)
+        shared = () if kept is None else (Step(kept, "shares the memory of the parameter"),)
+        yield Report(
+            at,
+            f"nothing learns from `{source.short(site)}`: it compares a parameter with itself",
+            (
+                *shared,
+                Step(at, "zero on every run: what was kept of the parameter is no copy"),
+                Step(ran.site, "gives the parameter no gradient from it"),
+            ),
+            help="keep a copy: `p.detach().clone()` stays as it is when the parameter is updated",
+            fixes=source.proposed(() if kept is None else copied(trace, source, kept)),
+        )
+
+
+@once
+def _compared(trace: Trace) -> list[list[Built]]:
+    """The places of a path that compare each parameter with itself."""
+    compared: dict[ast.AST, list[Built]] = {}
+    for event in trace.of(Built):
+        if short_operation(event.node.name) in _MEASURING:
+            compared.setdefault(event.site.node, []).append(event)
+    return [events for events in compared.values() if all(map(_is_of_itself, events))]
+
+
+def _is_of_itself(event: Built) -> bool:
+    """True if a parameter is compared with itself, or with what shares its memory."""
+    sides = [memory_of(each) for each in event.operands]
+    return len(sides) == 2 and sides[0] is sides[1] and sides[0].is_parameter and sides[0].operation != UNSEEN
+
+
+def _is_measured(trace: Trace, event: Built) -> bool:
+    """True if a difference is squared, or the like; a loss of both sides does so itself."""
+    if short_operation(event.node.name) != "sub":
+        return True
+    made = set(map(id, event.node.outputs))
+    for later in trace.of(Built):
+        given = [id(each) for each in later.operands if id(each) in made]
+        name = short_operation(later.node.name)
+        if given and (name in _DISTANCES or (name == "mul" and len(given) > 1)):
+            return True
+    return False
+
+
+def _kept(event: Built) -> Site | None:
+    cuts = (each.cut for each in event.operands)
+    return next((cut.site for cut in cuts if cut is not None), None)

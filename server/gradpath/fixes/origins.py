@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.findings.syntax import Definition, function_of
 from gradpath.interpreter.trace import Trace
 from gradpath.source.document import Document
+from gradpath.source.index import pairs_of
 from gradpath.source.nodes import last_name
 
 MOST = 40
@@ -69,12 +70,8 @@ def given_to(trace: Trace, text: str) -> Iterator[ast.expr]:
     """What statements that ran give a variable or an attribute: assigned, added to it, or gone through by a loop."""
     for statement in trace.visits:
         match statement:
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(
-                values
-            ):
-                yield from (value for each, value in zip(targets, values, strict=True) if _gets(each, text))
-            case ast.Assign(targets=targets, value=value) if any(_gets(each, text) for each in targets):
-                yield value
+            case ast.Assign():
+                yield from dict.fromkeys(value for target, value in pairs_of(statement) if _gets(target, text))
             case (
                 ast.AnnAssign(target=target, value=ast.expr() as value)
                 | ast.AugAssign(target=target, value=value)

@@ -13,7 +13,7 @@ from gradpath.findings.syntax import block_of, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.trace import Named, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import contents, inside, names_in, stored_names
+from gradpath.source.index import contents, inside, names_in, pairs_of, stored_names
 
 
 def put_together(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
@@ -70,13 +70,9 @@ def computed_with(trace: Trace, source: Source, wanted: Tensor, output: Tensor) 
 
 def _pairs(statement: ast.stmt) -> Iterator[tuple[str, ast.Subscript]]:
     """The names that a statement gives parts of something to, with these parts."""
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() as part):
-            yield name, part
-        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
-            for target, value in zip(targets, values, strict=True):
-                if isinstance(target, ast.Name) and isinstance(value, ast.Subscript):
-                    yield target.id, value
+    for target, value in pairs_of(statement):
+        if isinstance(target, ast.Name) and isinstance(value, ast.Subscript):
+            yield target.id, value
 
 
 def _dimension(index: ast.expr) -> tuple[int, bool]:

@@ -11,11 +11,10 @@ from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import function_of
-from gradpath.fixes.optimizer_fixes import registered
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Mutated, Named, Replaced, Stepped, Trace
 from gradpath.rules.ownership.by_hand import left_by_hand
-from gradpath.rules.ownership.copies import copied, of_copies, rebound
+from gradpath.rules.ownership.copies import copied, of_copies, rebound, replaced_leaves
 from gradpath.rules.ownership.doubled import doubled, given_twice, repeated
 from gradpath.rules.ownership.forgotten_groups import Forgotten, appending, forgotten
 from gradpath.rules.ownership.free_leaves import free
@@ -26,7 +25,6 @@ from gradpath.rules.ownership.left_out import left_out, ungrouped, unheld
 from gradpath.rules.ownership.loose_tensors import loose
 from gradpath.rules.ownership.overwritten import overwritten
 from gradpath.rules.ownership.parts import attached, in_plain_containers, place_of, remade, unregistered
-from gradpath.rules.ownership.replaced_leaves import replaced_leaves
 from gradpath.rules.ownership.thawed import thawed
 from gradpath.rules.ownership.used_up import is_used_up, used_up
 from gradpath.support.fast_dataclasses import dataclass
@@ -48,13 +46,8 @@ _FINDERS = (rebound, copied, unregistered, given_twice, repeated, remade, ungrou
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Parts that a model got after its optimizer was made, and parts in a plain container of it."""
-    for event in (*hidden(trace, source), *shown(trace, source)):
-        yield _hidden(trace, source, event)
-    yield from loose(trace, source)
-    yield from made_in_forward(trace, source)
-    yield from left_by_hand(trace, source)
-    yield from used_up(trace, source)
-    yield from left_behind(trace, source)
+    for find_alone in (hidden, shown, loose, made_in_forward, left_by_hand, used_up, left_behind):
+        yield from find_alone(trace, source)
     for group in forgotten(trace):
         yield _forgotten(trace, source, group)
     if not has_run_loops(trace) or not trace.of(Given) or not trace.of(Stepped):
@@ -201,19 +194,6 @@ def _report(source: Source, found: Untrained) -> Report:
         help=words.help,
         fixes=fixes,
         about=found.lacking.about,
-    )
-
-
-def _hidden(trace: Trace, source: Source, event: Overlooked) -> Report:
-    """The report for a class that is not seen to be trained: the headline names the presumption."""
-    place, name = place_of(trace, event), source.short(event.site, limit=30)
-    fixes = source.proposed(registered(trace, source, event))
-    return Report(
-        place,
-        f"`{name}` is never trained if the optimizer is given `parameters()`: it is a plain {event.kind}",
-        (Step(place, f"a plain {event.kind}: `parameters()` finds nothing in it"),),
-        help="hold them in an `nn.ModuleList` or the like",
-        fixes=fixes,
     )
 
 

@@ -107,6 +107,16 @@ def holds(outer: ast.AST, inner: ast.AST) -> bool:
 _GROWS = frozenset({"append", "extend", "insert"})
 
 
+def pairs_of(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The pairs of target and value of an assignment, as in `self.a, self.b = a, b`."""
+    for target in node.targets if isinstance(node, ast.Assign) else ():
+        match target, getattr(node, "value", None):
+            case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+                yield from zip(targets, values, strict=True)
+            case _, ast.expr() as value:
+                yield target, value
+
+
 def has_several(code: ast.AST, attribute: str) -> bool:
     """True if code walks through an attribute, or adds to it, as to something with any number of items."""
     for node in nodes(code):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from gradpath.source.index import pairs_of
 from gradpath.source.nodes import nodes, noted
 from gradpath.support.words import words
 
@@ -43,7 +44,7 @@ def kept_as(method: ast.AST, variable: str) -> Sequence[str]:
 def _kept(method: ast.AST) -> dict[str, list[str]]:
     kept: dict[str, list[str]] = {}
     for node in nodes(method):
-        for target, value in _pairs(node):
+        for target, value in pairs_of(node):
             value = _unwrapped(value)
             if isinstance(value, ast.Name) and (place := place_of(target)).startswith("self."):
                 kept.setdefault(value.id, []).append(place)
@@ -65,13 +66,3 @@ def _unwrapped(value: ast.expr) -> ast.expr:
 
 _MOVING = frozenset({"cpu", "cuda", "double", "eval", "float", "half", "to", "train"})
 """Methods of modules that return the module."""
-
-
-def _pairs(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """The pairs of target and value of an assignment, as in `self.a, self.b = a, b`."""
-    for target in node.targets if isinstance(node, ast.Assign) else ():
-        match target, getattr(node, "value", None):
-            case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
-                yield from zip(targets, values, strict=True)
-            case _, ast.expr() as value:
-                yield target, value

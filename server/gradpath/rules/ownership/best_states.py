@@ -9,7 +9,7 @@ from functools import partial
 from gradpath.findings.syntax import LOOPS, ancestry, function_of
 from gradpath.interpreter.ownership import Given, Named, Taken
 from gradpath.interpreter.trace import Bound, Site, Stepped, Trace
-from gradpath.source.index import contents, names_of
+from gradpath.source.index import contents, names_of, pairs_of
 from gradpath.support.fast_dataclasses import dataclass, replace
 
 
@@ -85,13 +85,9 @@ def _kept(trace: Trace, site: Site, holds: Callable[[ast.expr], bool]) -> tuple[
 
 def _bindings(test: ast.If) -> Iterator[tuple[str, ast.expr]]:
     """What the branch of a condition assigns to variables, one by one."""
-    for each in test.body:
-        match each:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                yield name, value
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                pairs = zip(targets, values, strict=False)
-                yield from ((target.id, value) for target, value in pairs if isinstance(target, ast.Name))
+    for target, value in (pair for each in test.body for pair in pairs_of(each)):
+        if isinstance(target, ast.Name):
+            yield target.id, value
 
 
 def _holds_state(value: ast.expr, state: ast.AST) -> bool:

@@ -1,11 +1,12 @@
-"""Optimizers that have the parameters of one module, while another that took its place gets the gradients."""
+"""Optimizers that have the old parameters, while a module or a leaf that took their place gets the gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from functools import partial
+from itertools import islice
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.gradient_flow import looks_at_gradients
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
@@ -15,8 +16,9 @@ from gradpath.findings.syntax import statement_of
 from gradpath.fixes.optimizer_fixes import given_too, loaded, of_others
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Bound, GradientSet, Named, Site, Stepped, Trace
-from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers
+from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, reached_strangers
 from gradpath.support.fast_dataclasses import replace
+from gradpath.support.traversal import reachable
 
 
 def rebound(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
@@ -68,8 +70,8 @@ def copied(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
         if not _is_trained_after(trace, before, leaf.origin):
             found.setdefault(id(leaf.origin.node), (owners[id(before)], leaf.origin, []))[2].append(leaf)
     for given, site, tensors in found.values():
-        words = _takes_the_place if tensors[0].copied is None else _is_a_copy
-        yield Lacking(tuple(tensors), site, [given], partial(words, trace, site))
+        kinds = _SUCCESSOR if tensors[0].copied is None else _COPY
+        yield Lacking(tuple(tensors), site, [given], partial(_takes_the_place, trace, site, kinds))
 
 
 def _is_trained_after(trace: Trace, original: Tensor, made: Site) -> bool:
@@ -95,25 +97,25 @@ def _before(leaf: Tensor) -> Iterator[Tensor]:
         before = before.copied or before.succeeds
 
 
-def _takes_the_place(trace: Trace, site: Site, source: Source, given: Given) -> Words:
-    return Words(
-        f"`{source.short(site)}` is never trained: its optimizer has the parameters of the old one",
-        (Step(given.site, "takes the parameters of the old one"), Step(site, "another model takes its place")),
-        "make the optimizer again, or load the values: `load_state_dict(...)`",
-        (*loaded(trace, source, site), *given_too(trace, source, given, site)),
-        arrives="gives the new one gradients",
-        last="leaves the new one as it is",
-    )
+_SUCCESSOR = (
+    "the old one",
+    "another model takes its place",
+    "make the optimizer again, or load the values: `load_state_dict(...)`",
+    "the new one",
+)
+_COPY = ("the original", "copies it", "make an optimizer for the copy", "the copy")
+"""What the optimizer has, how the other one came to be, the way out, and the name of the other one."""
 
 
-def _is_a_copy(trace: Trace, site: Site, source: Source, given: Given) -> Words:
+def _takes_the_place(trace: Trace, site: Site, kinds: tuple[str, str, str, str], source: Source, given: Given) -> Words:
+    old, deed, way, new = kinds
     return Words(
-        f"`{source.short(site)}` is never trained: its optimizer has the parameters of the original",
-        (Step(given.site, "takes the parameters of the original"), Step(site, "copies it")),
-        "make an optimizer for the copy",
+        f"`{source.short(site)}` is never trained: its optimizer has the parameters of {old}",
+        (Step(given.site, f"takes the parameters of {old}"), Step(site, deed)),
+        way,
         (*loaded(trace, source, site), *given_too(trace, source, given, site)),
-        arrives="gives the copy gradients",
-        last="leaves the copy as it is",
+        arrives=f"gives {new} gradients",
+        last=f"leaves {new} as it is",
     )
 
 
@@ -136,4 +138,45 @@ def _has_the_copy(trace: Trace, source: Source, given: Given) -> Words:
         of_others(trace, source, given.site),
         "gives others gradients",
         "finds no gradient",
+    )
+
+
+def replaced_leaves(trace: Trace, held: Set[int]) -> Iterator[Lacking]:
+    """Variables of optimized leaves that are bound to new ones: `x = x.clamp(0, 1).detach().requires_grad_()`."""
+    owners: dict[int, Given] = {}
+    optimized: dict[tuple[str, Site | None], Tensor] = {}
+    names: dict[int, list[tuple[str, Site | None]]] = {}
+    for event in trace.among(Given, Bound):
+        match event:
+            case Given(parameters=parameters):
+                for each in parameters:
+                    if each.operation != UNSEEN and not is_of_layer(each):
+                        owners[id(each)] = event
+                        optimized |= dict.fromkeys(names.get(id(each), ()), each)
+            case Bound(tensor=Tensor() as tensor) if event.is_leaf:
+                variable = event.name, event.site.caller
+                names.setdefault(id(tensor), []).append(variable)
+                before = optimized.get(variable)
+                if before is not None and id(tensor) not in held and _is_made_of(tensor, before):
+                    given = owners[id(before)]
+                    yield Lacking((tensor,), event.site, [given], partial(_is_new, event))
+
+
+def _is_made_of(tensor: Tensor, leaf: Tensor) -> bool:
+    """True if a tensor has its value from a leaf, also by a cut."""
+
+    def sources(each: Tensor) -> list[Tensor]:
+        return [*each.maker, *([] if each.cut is None or each.cut.source is None else [each.cut.source])]
+
+    return any(each is leaf for each in islice(reachable([tensor], sources), 1, None))
+
+
+def _is_new(bound: Bound, source: Source, given: Given) -> Words:
+    name = target_of(source, bound)
+    return Words(
+        f"`{name}` is never trained from here on: its optimizer has the old tensor",
+        (Step(given.site, "takes the tensor"), Step(bound.site, "another tensor, of the same name")),
+        f"write into `{name}` under `torch.no_grad()`, or through `{name}.data`",
+        arrives="gives the new one a gradient",
+        last="changes the old one at most",
     )

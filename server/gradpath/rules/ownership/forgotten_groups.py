@@ -12,7 +12,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import index_of, inside
+from gradpath.source.index import index_of, inside, pairs_of
 from gradpath.source.nodes import Definition
 from gradpath.support.fast_dataclasses import dataclass, replace
 
@@ -40,18 +40,6 @@ def forgotten(trace: Trace) -> Iterator[Forgotten]:
                 yield Forgotten(name, group, replace(given.site, node=call.args[0]))
 
 
-def _bindings(function: Definition) -> Iterator[tuple[ast.Assign, str, ast.expr]]:
-    """What a function binds to variables, one by one: `base, rest = [], []`."""
-    for binding in inside(function, ast.Assign):
-        match binding:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                yield binding, name, value
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                for target, value in zip(targets, values, strict=False):
-                    if isinstance(target, ast.Name):
-                        yield binding, target.id, value
-
-
 def _candidates(function: Definition) -> Iterator[tuple[str, ast.Assign, ast.expr, Sequence[ast.Name]]]:
     """The variables that may be groups: where each is bound, to what, and what reads it until the next binding.
 
@@ -61,16 +49,17 @@ def _candidates(function: Definition) -> Iterator[tuple[str, ast.Assign, ast.exp
     names: dict[str, list[ast.Name]] = {}
     for each in inside(function, ast.Name):
         names.setdefault(each.id, []).append(each)
-    for binding, name, value in _bindings(function):
-        if not (_is_group(value) or (grouped and isinstance(value, ast.ListComp | ast.List))):
+    for binding, target, value in ((each, *pair) for each in inside(function, ast.Assign) for pair in pairs_of(each)):
+        filled = _is_group(value) or (grouped and isinstance(value, ast.ListComp | ast.List))
+        if not filled or not isinstance(target, ast.Name):
             continue
-        uses = names[name]
+        uses = names[target.id]
         if not any(isinstance(each, ast.For | ast.While) for each in index_of(function).way_to(binding)):
             later = [each for each in uses if each.lineno > binding.lineno]
             ends = (each.lineno for each in later if isinstance(each.ctx, ast.Store))
             end = next(iter(sorted(ends)), None)
             uses = [each for each in later if end is None or each.lineno < end]
-        yield name, binding, value, [each for each in uses if isinstance(each.ctx, ast.Load)]
+        yield target.id, binding, value, [each for each in uses if isinstance(each.ctx, ast.Load)]
 
 
 def _is_group(value: ast.expr) -> bool:

@@ -9,10 +9,11 @@ from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import class_of, function_of, has_method
-from gradpath.fixes.optimizer_fixes import made_once
+from gradpath.fixes.optimizer_fixes import made_once, registered
 from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import BackwardRan, Bound, Built, Named, Stepped, Trace
 from gradpath.rules.ownership.lacking import is_drawn, is_of_layer, touched
+from gradpath.rules.ownership.parts import place_of
 from gradpath.source.index import contents, inside, methods_called
 from gradpath.source.nodes import last_name
 from gradpath.support.words import words
@@ -21,7 +22,7 @@ _COLLECTING = words("add_module named_parameters parameters register_buffer regi
 """What a class calls, or defines, that registers its modules by itself, or exposes them."""
 
 
-def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
+def hidden(trace: Trace, source: Source) -> Iterator[Report]:
     """The modules that a `forward` without a caller computes with, or a loss, and that `parameters()` leaves out.
 
     The optimizer is not seen. No code outside of the class may use the attribute, and the class may not handle its
@@ -43,10 +44,10 @@ def hidden(trace: Trace, source: Source) -> Iterator[Overlooked]:
         tree = source.tree(event.site.path)
         trains = not steps and any(method == "backward" for _, method, _ in methods_called(tree))
         if not _collects(owner) and not _is_used_outside(tree, owner, place.attr, trains):
-            yield event
+            yield _overlooked(trace, source, event)
 
 
-def shown(trace: Trace, source: Source) -> Iterator[Overlooked]:
+def shown(trace: Trace, source: Source) -> Iterator[Report]:
     """The modules that `parameters()` leaves out of an object whose class has no `forward`, and no heir in its file."""
     if trace.among(Given, Stepped, BackwardRan) or not is_whole(trace):
         return
@@ -58,7 +59,19 @@ def shown(trace: Trace, source: Source) -> Iterator[Overlooked]:
         bases = [last_name(base) for each in tree.body if isinstance(each, ast.ClassDef) for base in each.bases]
         handled = _collects(owner) or _is_used_outside(tree, owner, place.attr, trains=False)
         if not handled and owner.name not in bases:
-            yield event
+            yield _overlooked(trace, source, event)
+
+
+def _overlooked(trace: Trace, source: Source, event: Overlooked) -> Report:
+    """The report for a class that is not seen to be trained: the headline names the presumption."""
+    place, name = place_of(trace, event), source.short(event.site, limit=30)
+    return Report(
+        place,
+        f"`{name}` is never trained if the optimizer is given `parameters()`: it is a plain {event.kind}",
+        (Step(place, f"a plain {event.kind}: `parameters()` finds nothing in it"),),
+        help="hold them in an `nn.ModuleList` or the like",
+        fixes=source.proposed(registered(trace, source, event)),
+    )
 
 
 def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:

@@ -8,7 +8,7 @@ from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.gradients import is_step_function
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Creation, Tensor
-from gradpath.findings.cuts import CASTS, COPY, DRAW, STEP, WITHHELD, Cause, cause_of_tensor
+from gradpath.findings.cuts import COPY, DRAW, STEP, WITHHELD, Cause, cause_of_tensor
 from gradpath.findings.graphs import moves_any, reached_leaves
 from gradpath.findings.stories import short_operation
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mixed, Mutated, Replaced, Site, Trace, once
@@ -17,9 +17,6 @@ from gradpath.support.traversal import reachable
 
 MOST_TENSORS = 20_000
 """Tensors that are looked at on the ways to all losses of a path; beyond that nothing is said of them."""
-
-_COUNTS = CASTS | {"float", "double", "half", "div", "true_divide"}
-"""Operations that make floating point of integers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,22 +143,13 @@ class _Dependents:
         return set(reachable(self._ends, lambda end: onto.get(end, ())))
 
     def is_smooth(self, start: Tensor, end: Tensor) -> bool:
-        """True if a value reaches another through floating point only, counting from where booleans are summed."""
+        """True if a value reaches another through floating point only."""
 
-        def smooth(tensor: Tensor) -> Iterator[Tensor]:
-            counted = is_differentiable(tensor.dtype) is False
-            for each in (dependent.tensor for dependent in self.of.get(id(tensor), ())):
-                counts = is_differentiable(each.dtype) is False
-                if counts or _makes_share(each, tensor) if counted else not counts:
-                    yield each
+        def smooth(tensor: Tensor) -> list[Tensor]:
+            onward = (each.tensor for each in self.of.get(id(tensor), ()))
+            return [each for each in onward if is_differentiable(each.dtype) is not False]
 
-        found = reachable([start], smooth)
-        return any(each is end and is_differentiable(each.dtype) is not False for each in found)
-
-
-def _makes_share(made: Tensor, truths: Tensor) -> bool:
-    """True if floating point was made of truth values, or of how many there are."""
-    return short_operation(made.operation) in _COUNTS and any(each.dtype == "bool" for each in (truths, *truths.maker))
+        return is_differentiable(start.dtype) is not False and any(each is end for each in reachable([start], smooth))
 
 
 @once

@@ -6,7 +6,7 @@ Nothing that could matter to a gradient is lost with it, and what goes through i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Made
@@ -14,7 +14,7 @@ from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import is_option, role_of_name
 from gradpath.source.index import inside, names_in, names_of
-from gradpath.source.nodes import Noted, last_name, nodes, noted
+from gradpath.source.nodes import last_name, nodes, noted
 from gradpath.support.traversal import reachable
 
 _OPTIONS = """
@@ -130,32 +130,6 @@ def is_array(value: Unknown) -> bool:
 def gives_data(callee: Unknown) -> bool:
     """True if calling something unknown gives data."""
     return is_of_library(callee) or (callee.owner is not None and callee.name in _MEASURING)
-
-
-_known: Noted[frozenset[str]] = Noted("_plain_data_known")
-
-
-def begin_as_numbers(body: ast.AST) -> frozenset[str]:
-    """The attributes that a body sets to a number where they are None, as a moving average begins."""
-    known = _known.get(body)
-    if known is None:
-        known = _known[body] = frozenset(_begun(body))
-    return known
-
-
-def _begun(body: ast.AST) -> Iterator[str]:
-    for node in inside(body, ast.If):
-        match node:
-            case ast.If(
-                test=ast.Compare(left=ast.Attribute(attr=name), ops=[ast.Is()], comparators=[ast.Constant(value=None)]),
-                body=[ast.Assign(targets=[ast.Attribute(attr=target)], value=value)],
-            ) if name == target:
-                match value:
-                    case (
-                        ast.Constant(value=int() | float())
-                        | ast.Call(func=ast.Attribute(attr="item") | ast.Name(id="float" | "int"))
-                    ):
-                        yield name
 
 
 @noted

@@ -218,7 +218,6 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     if isinstance(unknown.tensor, TensorValue) and name not in METHODS and not _may_be_part(unknown, name):
         return unknown.tensor.attribute(machine, name)
     data = name in plain_data.TELLING or is_option(name) or plain_data.is_part(unknown, name)
-    data = data or name in plain_data.begin_as_numbers(machine.body)
     made = machine.unknown_from(Attribute(unknown, name), key, data=data)
     if isinstance(made, Unknown):
         _inherit(made, unknown)

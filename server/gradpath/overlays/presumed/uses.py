@@ -303,12 +303,6 @@ def _worked_out_class(node: ast.ClassDef, find: Find) -> _Known:
     return made
 
 
-def _forwarded(chain: Chain) -> set[str]:
-    """What computes a loss by its method `forward`, and is called nothing else."""
-    owners = {place.rpartition(".")[0] for place in chain.methods if _last(place) == "forward"}
-    return {each for each in owners - {"", "self", "super()"} if not role_of_name(_last(each))}
-
-
 def _worked_out(body: ast.AST, find: Find) -> _Known:
     outside = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef) if isinstance(body, ast.Module) else ()
     every = nodes(body, outside=outside)
@@ -333,7 +327,6 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
     for place, role in _of_chain(chain, roles):
         if place not in roles:
             called_for.setdefault(place, role)
-    roles.update(dict.fromkeys(_forwarded(chain) - roles.keys(), "model"))
     for place in chain.methods:
         owner, _, name = place.rpartition(".")
         is_model = (roles.get(owner) or called_for.get(owner) or role_of_name(owner.rpartition(".")[2])) == "model"

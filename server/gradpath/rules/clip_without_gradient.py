@@ -23,9 +23,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Clips of which each one has no effect on any step."""
     if not is_whole(trace) or not trace.of(BackwardRan):
         return
-    scaled = {each.clip.site.node: each for each in reversed([*scaled_clips(trace)])}
-    for each in scaled.values():
-        yield each.report(trace, source)
+    scaled = {each.at.node: each for each in reversed([*scaled_clips(trace, source)])}
+    yield from scaled.values()
     clips = trace.of(Clipped)
     flow = _flow_with_clips(trace) if clips else []
     for node in dict.fromkeys(clip.site.node for clip in clips):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 
 from gradpath.diagnostic import Level
 from gradpath.findings import cuts
-from gradpath.findings.estimates import Estimate, estimates
+from gradpath.findings.estimates import estimates
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.report import Finding, Report, Rule, Source, reports
 from gradpath.findings.unreached import unreached
@@ -21,7 +21,7 @@ from gradpath.rules.terms.idle_functions import idle_functions
 from gradpath.rules.terms.left_out_losses import late_terms, left_out_penalties
 from gradpath.rules.terms.self_comparisons import anchored, cancelled
 from gradpath.rules.terms.unused_terms import unused_terms
-from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
@@ -43,27 +43,14 @@ def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST |
             yield term  # What is under the same `no_grad` is one fault.
     yield from cancelled(trace, ran)
     yield from anchored(trace, source, ran)
-    yield from map(_Lending, estimates(trace, ran))
+    for each in estimates(trace, ran):
+        yield replace(each.report(trace, source), fixes=source.proposed(turned(source, each.site)))
     yield from drawn_terms(trace, ran)
     yield from unused_terms(trace, source, ran)
     yield from flat_terms(trace, source, ran)
     yield from left_out_penalties(trace, source, ran)
     yield from late_terms(trace, source, ran)
     yield from idle_functions(trace, source, ran)
-
-
-@dataclass(frozen=True, slots=True)
-class _Lending:
-    """An estimate that lends the gradient to nothing, with the way round that works."""
-
-    estimate: Estimate
-
-    @property
-    def site(self) -> Site:
-        return self.estimate.site
-
-    def report(self, trace: Trace, source: Source) -> Report:
-        return replace(self.estimate.report(trace, source), fixes=source.proposed(turned(source, self.site)))
 
 
 def _block(trace: Trace, source: Source, site: Site) -> ast.AST | None:

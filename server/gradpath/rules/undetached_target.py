@@ -21,7 +21,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     trained = {id(each) for step in trace.of(Stepped) for each in step.held}
     found: list[Iterable[Finding | Report]] = [scored_samples(trace, source)]
     if trained:
-        found += bootstrapped(trace, trained), followers(trace, source), live_factors(trace, trained)
+        found += bootstrapped(trace, source, trained), followers(trace, source), live_factors(trace, trained)
     if trace.of(Stepped):
         found += advantages(trace, source, trained), collapsing(trace, source)
     yield from reports(trace, source, chain(*found))

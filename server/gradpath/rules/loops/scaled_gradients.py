@@ -13,40 +13,28 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import BackwardRan, Clipped, GradientSet, Lent, Mutated, Scaled, Stepped, Trace
+from gradpath.interpreter.trace import BackwardRan, Clipped, GradientSet, Lent, Mutated, Scaled, Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.support.fast_dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScaledClip:
-    """A clip between the backward of a scaled loss and the step of the scaler, which divides too late."""
-
-    ran: BackwardRan
-    clip: Clipped
-    step: Stepped
-
-    def report(self, trace: Trace, source: Source) -> Report:
-        """The finding in words."""
-        clip, step = self.clip.site, self.step.site
-        return Report(
-            clip,
-            f"`{source.short(clip, limit=40)}` clips scaled gradients: nothing has divided them yet",
-            (
-                Step(self.ran.site, "brings gradients that are multiplied by the scale"),
-                Step(clip, "compares them with a bound for true gradients"),
-                Step(step, "divides them by the scale: nearly nothing is left of them"),
-            ),
-            help="call `unscale_(optimizer)` of the scaler before the gradients are clipped",
-            fixes=source.proposed(_unscaled(trace, source, self)),
-        )
-
-
-def scaled_clips(trace: Trace) -> Iterator[ScaledClip]:
+def scaled_clips(trace: Trace, source: Source) -> Iterator[Report]:
     """The clips of a path whose bound is compared with scaled gradients, though it does not ask for the scale."""
     for each in scaled_steps(trace):
-        if each.clip is not None and scaler_of(trace, each.step) is not None:
-            yield ScaledClip(each.ran, each.clip, each.step)
+        if each.clip is None or scaler_of(trace, each.step) is None:
+            continue
+        clip = each.clip.site
+        yield Report(
+            clip,
+            f"`{source.short(clip)}` clips scaled gradients: nothing has divided them yet",
+            (
+                Step(each.ran.site, "brings gradients that are multiplied by the scale"),
+                Step(clip, "compares them with a bound for true gradients"),
+                Step(each.step.site, "divides them by the scale: nearly nothing is left of them"),
+            ),
+            help="call `unscale_(optimizer)` of the scaler before the gradients are clipped",
+            fixes=source.proposed(_unscaled(trace, source, clip, each.step)),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,10 +95,9 @@ def scaler_of(trace: Trace, step: Stepped) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
-def _unscaled(trace: Trace, source: Source, found: ScaledClip) -> Iterator[Fix]:
-    clip, step = found.clip.site, found.step.site
-    parts, statement = scaler_of(trace, found.step), statement_of(trace, clip.node)
-    if parts is None or not same_activation(clip, step):
+def _unscaled(trace: Trace, source: Source, clip: Site, step: Stepped) -> Iterator[Fix]:
+    parts, statement = scaler_of(trace, step), statement_of(trace, clip.node)
+    if parts is None or not same_activation(clip, step.site):
         return
     document = source.document(clip)
     scaler, optimizer = (edits.flat(document, each) for each in parts)

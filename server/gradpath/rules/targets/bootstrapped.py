@@ -11,7 +11,6 @@ from gradpath.findings.stories import lifted, name_of
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.operands import detached
-from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
 
 _POWERS = frozenset({"torch.pow", "torch.square", "torch.abs"})
@@ -27,34 +26,7 @@ _CHOOSING = frozenset(
 """Operations that lead from the result of a network to a value of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A loss at `site` between a prediction and a target, both computed by one network; `index` of the target."""
-
-    site: Site
-    target: Tensor
-    later: Node
-    index: int
-    ran: BackwardRan
-
-    def report(self, trace: Trace, source: Source) -> Report:
-        at = lifted(self.target.made_at, self.site)
-        name = name_of(trace, source, self.target, self.site) or source.short(at, limit=30)
-        return Report(
-            at,
-            f"the target `{name}` is computed with a graph of the network that is trained towards it",
-            (
-                Step(lifted(self.later.site, at), "what the network itself gives, with its graph"),
-                Step(at, "the target depends on it"),
-                Step(self.site, "the same network is compared with it"),
-                Step(self.ran.site, "moves the target as well as the prediction"),
-            ),
-            help="detach the target, or compute it under `torch.no_grad()`",
-            fixes=source.proposed(detached(source, self.site, self.index, Way.DETACH_TARGET)),
-        )
-
-
-def bootstrapped(trace: Trace, trained: set[int]) -> Iterator[Compared]:
+def bootstrapped(trace: Trace, source: Source, trained: set[int]) -> Iterator[Report]:
     """The losses that compare a network with a reward and a multiple of what it gives itself."""
     built = built_of(trace)
     powers = {edge for node in built if node.name in _POWERS for edge in node.edges}
@@ -67,7 +39,26 @@ def bootstrapped(trace: Trace, trained: set[int]) -> Iterator[Compared]:
             for index, (target, prediction) in enumerate((sides, sides[::-1])):
                 later = _result_in(built, target, prediction, trained)
                 if later is not None:
-                    yield Compared(event.site, target, later, index, ran)
+                    yield _report(trace, source, event.site, target, later, index, ran)
+
+
+def _report(
+    trace: Trace, source: Source, compared: Site, target: Tensor, later: Node, index: int, ran: BackwardRan
+) -> Report:
+    at = lifted(target.made_at, compared)
+    name = name_of(trace, source, target, compared) or source.short(at, limit=30)
+    return Report(
+        at,
+        f"the target `{name}` is computed with a graph of the network that is trained towards it",
+        (
+            Step(lifted(later.site, at), "what the network itself gives, with its graph"),
+            Step(at, "the target depends on it"),
+            Step(compared, "the same network is compared with it"),
+            Step(ran.site, "moves the target as well as the prediction"),
+        ),
+        help="detach the target, or compute it under `torch.no_grad()`",
+        fixes=source.proposed(detached(source, compared, index, Way.DETACH_TARGET)),
+    )
 
 
 def _sides(event: Built, *, differs: bool, ends: bool) -> tuple[Tensor, Tensor] | None:

@@ -82,10 +82,11 @@ def _is_only_filled(function: Definition, value: ast.expr, uses: Sequence[ast.Na
         put = _put_by(statement, use)
         if put is None:
             return False
-        parameters = {each.id for loop in way if isinstance(loop, ast.For) for each in inside(loop.target, ast.Name)}
-        asked = isinstance(put, ast.Name) and put.id in parameters and any(map(_loops_over_parameters, way))
+        loops = [block for block in way if isinstance(block, ast.For)]
+        drawn = [inside(loop.target, ast.Name)[-1:] for loop in loops if _mentions_parameters(loop.iter)]
+        asked = isinstance(put, ast.Name) and any(put.id == each.id for last in drawn for each in last)
         filled = filled or asked or _holds_parameters(function, put)
-        if any(_freezes(each) for block in way if isinstance(block, ast.For) for each in inside(block, ast.Assign)):
+        if any(_freezes(each) for loop in loops for each in inside(loop, ast.Assign)):
             return False
     return filled
 
@@ -117,10 +118,6 @@ def _holds_parameters(function: Definition, value: ast.expr) -> bool:
         if isinstance(each.targets[0], ast.Name) and each.targets[0].id in read
     )
     return _mentions_parameters(value) or (isinstance(value, ast.ListComp) and any(map(_mentions_parameters, bound)))
-
-
-def _loops_over_parameters(block: ast.AST) -> bool:
-    return isinstance(block, ast.For) and _mentions_parameters(block.iter)
 
 
 def _mentions_parameters(value: ast.expr) -> bool:

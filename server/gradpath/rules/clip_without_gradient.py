@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, takewhile
 
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_whole, place_in
@@ -127,18 +128,24 @@ def _useless(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> bo
 
 
 def _precedes_own_backward(trace: Trace, clip: Clipped) -> bool:
-    """True if the clip of an unseen model stands between the clearing of an optimizer and the backward of its step.
+    """True if the clip of an unseen model stands between the clearing of optimizers and the backward of their steps.
 
     No other optimizer still has to step by gradients that were there before.
     """
     near = trace.among(BackwardRan, Cleared, Clipped, Lent, Stepped)
     index = place_in(near, clip)
-    match near[max(0, index - 1) : index + 3]:
-        case [Cleared(owner=cleared, site=place), _, BackwardRan(), Stepped(optimizer=stepped)] if cleared is stepped:
-            others = {id(each.optimizer) for each in trace.of(Stepped) if each.optimizer is not stepped}
-            waiting = any(_waits(near[:index], near[index:], other) for other in others)
-            return same_activation(place, clip.site) and not waiting
-    return False
+    cleared = set(chain.from_iterable(map(_movers, _until(reversed(near[:index]), Cleared))))
+    ran, *after = [each for each in near[index:] if not isinstance(each, Clipped)] or [None]
+    stepped = set(chain.from_iterable(map(_movers, _until(after, Stepped))))
+    if not isinstance(ran, BackwardRan) or not stepped or not stepped <= cleared:
+        return False
+    others = {id(each.optimizer) for each in trace.of(Stepped)} - stepped
+    return not any(_waits(near[:index], near[index:], other) for other in others)
+
+
+def _until(events: Iterable[Event], kind: type[Event]) -> Iterator[Event]:
+    """The events of a kind before any other but clips."""
+    return takewhile(lambda each: isinstance(each, kind), (each for each in events if not isinstance(each, Clipped)))
 
 
 def _waits(before: Sequence[Event], after: Sequence[Event], optimizer: int) -> bool:

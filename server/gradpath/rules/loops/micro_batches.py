@@ -10,7 +10,7 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.gradient_flow import Effect, Entry, looks_at_gradients
 from gradpath.findings.report import Report, Source, Step
-from gradpath.findings.stories import bindings
+from gradpath.findings.stories import bindings, same_activation
 from gradpath.findings.syntax import LOOPS, Definition, ancestry, block_of, call_of, function_of, statement_of, tests_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import repair_of
@@ -90,6 +90,7 @@ def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare 
         return None  # No gradient arrives at all, or all that is run is run once.
     arrived: BackwardRan | None = None
     waited = False
+    due: Cleared | None = None
     for entry in flow:
         event = entry.event
         own = isinstance(event, Cleared) and event.owner is step.optimizer
@@ -97,8 +98,10 @@ def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare 
             continue
         match entry.effect, event:
             case Effect.ARRIVES, BackwardRan():
-                arrived, waited = event, False
-            case ((Effect.CLEARED | Effect.UNKNOWN), Cleared()) if arrived is not None:
+                arrived, waited, due = event, False, None
+            case ((Effect.CLEARED | Effect.UNKNOWN), Cleared()) if waited and _is_due_with(trace, event, step):
+                due = event  # Where no step is due, it is left out with the step.
+            case ((Effect.CLEARED | Effect.UNKNOWN), Cleared()) if arrived is not None and _is_as_often(event, due):
                 apart = iterations_between(arrived.site.loops, event.site.loops) is not None
                 if (apart or waited) and _shares_out(trace, arrived, event, step):
                     return LostShare(arrived, event, step)
@@ -130,6 +133,14 @@ def _is_due_with(trace: Trace, event: Lent | Cleared, step: Stepped) -> bool:
     """True if something happens when the step is due, under the same conditions."""
     tests = tests_of(trace, step.site)
     return bool(tests) and all(test in tests_of(trace, event.site) for test in tests)
+
+
+def _is_as_often(cleared: Cleared, due: Cleared | None) -> bool:
+    """True if the loop that clears when the step is due, if it does, clears here in each iteration."""
+    if due is None:
+        return True
+    loops = [[number for number, _ in each.site.loops] for each in (cleared, due)]
+    return same_activation(cleared.site, due.site) and loops[0] == loops[1]
 
 
 def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Stepped) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from gradpath.autograd.provenance import Presumption
-from gradpath.autograd.tensor import PRESUMED_LOSS, SWITCHED_OFF, BackwardCall, Node, Tensor
+from gradpath.autograd.tensor import PRESUMED, PRESUMED_LOSS, SWITCHED_OFF, BackwardCall, Node, Tensor
 from gradpath.findings import cuts
 from gradpath.findings.graphs import leaves, moves_any, nodes_of, of_one_element, reach, reached_leaves, terms_of
 from gradpath.findings.report import Report, Source, Step
@@ -89,7 +89,10 @@ class Term:
         )
 
     def _condition(self) -> str:
-        """What is presumed of the loss that measures what was cut off, if that is not seen."""
+        """What is presumed of the loss that measures what was cut off, or of what gave that, if it is not seen."""
+        unseen = self.source.node.onward if self.source.is_open and self.source.node is not None else None
+        if unseen is not None:
+            return f", if {unseen.brief}"
         made = () if self.value is None else self.value.lineage()
         presumed = (each.provenance for each in made if each.operation == PRESUMED_LOSS)
         condition = next((each for each in presumed if isinstance(each, Presumption)), None)
@@ -127,6 +130,8 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
     for tensor, event, baseline in constants(trace, ran):
         operands = event.operands
         unlearned = _unlearned(trace, source, ran, tensor, event.site, scalar=event.node in scalar)
+        scaled = all(tensor is not other for other in operands)
+        baseline = baseline and not scaled and short_operation(tensor.operation) != "mul"  # A bonus has a weight.
         if unlearned is not None and not (
             baseline and unlearned.cause.how in _VALUES_ALONE and not _is_of_live_input(tensor)
         ):
@@ -140,7 +145,6 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
                 if weight and not _is_lost_weight(trace, tensor, each, ran):
                     continue
                 if _is_apart(cut.source, graph) and not beside and not is_carried(each):
-                    scaled = all(tensor is not other for other in operands)
                     yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran, weight, tensor, scaled)
                 break
             call = asked_for(each, asked) if _is_penalty(tensor, each) else None
@@ -180,10 +184,18 @@ def _unlearned(
     """A term that depends on what the same backward trains, by its values alone; it is a `scalar` for certain.
 
     It is a loss of nothing but what was cut off, or what a network, or one number, was computed to while gradients were
-    off.
+    off. Of several cuts a copy comes first: a choice has no gradient by nature.
     """
+    found = list(_by_values_alone(trace, source, ran, value, added, scalar=scalar))
+    return min(found, key=lambda each: not cuts.is_copy(each.cause), default=None)
+
+
+def _by_values_alone(
+    trace: Trace, source: Source, ran: BackwardRan, value: Tensor, added: Site, *, scalar: bool
+) -> Iterator[Term]:
+    """The same, one for each parameter."""
     if value.one_element is False:
-        return None
+        return
     for parameter, ways in ways_to(trace, value, ran, picked=True):
         if not ways.sure or not ways.cuts:
             continue
@@ -197,8 +209,7 @@ def _unlearned(
         if off or (cause.how in ("detach", "data", *SWITCHED_OFF) and _is_measured(value, trace)):
             cut = cause.tensor.cut
             kept = parameter if cut is None or cut.source is None else cut.source
-            return Term(cause, kept, added, ran, measured=True, value=value)
-    return None
+            yield Term(cause, kept, added, ran, measured=True, value=value)
 
 
 def _is_of_live_input(value: Tensor) -> bool:
@@ -298,13 +309,17 @@ def _is_apart(source: Tensor, graph: dict[Node, None]) -> bool:
     """
     if source.node is None:
         return source.is_parameter and source.flag and source.one_element is not True
-    return source.node not in graph and not source.is_open and moves_any(source.node)
+    return source.node not in graph and _has_graph(source, graph) and moves_any(source.node)
 
 
-def _has_graph(value: Tensor, graph: dict[Node, None]) -> bool:
-    """True if a value has a graph: an open one is taken to, if it is a loss of what comes from the same computation."""
-    shared = (each for each in reach([value]) if each in graph)
-    return not value.is_open or (value.operation.endswith(LOSSES) and any(each.accumulates is None for each in shared))
+def _has_graph(value: Tensor, graph: Collection[Node]) -> bool:
+    """True if a value has a graph: an open one is taken to, if it comes from the computation that the loss is of."""
+    return not value.is_open or _shares(value, graph)
+
+
+def _shares(value: Tensor, graph: Collection[Node]) -> bool:
+    """True if a value was computed from something that a graph computes, and not from a leaf alone."""
+    return any(each in graph and each.accumulates is None and not each.is_open for each in reach([value]))
 
 
 def _before_detach(tensor: Tensor) -> Tensor:
@@ -337,11 +352,22 @@ def _is_lost(trace: Trace, term: Term) -> bool:
         here = same_activation(term.site, term.ran.site)
         if not alone or not here or _learns_elsewhere(term, runs):
             return False
-        return not term.scaled or any(not each.is_open for each, _ in terms(trace, term.ran))
+        below = reach([term.source])
+        learns = any(_has_graph(each, below) for each, _ in terms(trace, term.ran))
+        onward = () if term.value is None else _onward(term.value)
+        weighed = term.scaled or any(short_operation(each.operation) in SCALING for each in onward)
+        return (learns or not term.scaled) and (_may_be_loss(term.source) or not weighed)
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
     upstream = {id(leaf) for leaf in leaves([term.source])}
     return bool((upstream & trained) - reached)
+
+
+def _may_be_loss(value: Tensor) -> bool:
+    """True for one number, and for what is computed of a model's result: no advantage that weighs a log-probability."""
+    if value.one_element is True or value.operation.endswith(LOSSES):
+        return True
+    return value.operation == PRESUMED and all(each.accumulates is None for each in nodes_of([value])[0].edges)
 
 
 def _learns_elsewhere(term: Term, runs: Iterable[BackwardRan]) -> bool:
@@ -349,7 +375,8 @@ def _learns_elsewhere(term: Term, runs: Iterable[BackwardRan]) -> bool:
     others = (each for each in runs if each.site.node is not term.ran.site.node)
     reached = {id(leaf) for run in others for leaf in reached_leaves(run)}
     own = set(map(id, leaves([term.source])))
-    return bool(own) and own <= reached
+    unseen = any(each.is_open and not each.edges for each in reach([term.source]))
+    return bool(own) and own <= reached and not unseen
 
 
 def _is_lost_weight(trace: Trace, term: Tensor, value: Tensor, ran: BackwardRan) -> bool:

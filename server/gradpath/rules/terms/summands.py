@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import built_of, is_sum, nodes_of, terms_of, uses_of
 from gradpath.findings.stories import short_operation
+from gradpath.findings.syntax import class_of
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.source.index import contents, inside
+from gradpath.source.nodes import noted
 
 SCALING = ("mul", "div")
 
@@ -40,12 +43,46 @@ def constants(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Built, b
 
 def _without_factor(trace: Trace, term: Tensor) -> Tensor:
     """A term before something scaled it of which nothing is known, and which does nothing but scale: a setting."""
-    while term.requires_grad and term.node is not None and short_operation(term.node.name) in SCALING:
-        rest = [each for each in term.maker if not _is_setting(trace, each)]
-        if len(rest) != 1 or len(term.maker) != 2:
+    while term.requires_grad and term.node is not None:
+        if short_operation(term.node.name) in SCALING:
+            rest = [each for each in term.maker if not _is_setting(trace, each)]
+            if len(rest) != 1 or len(term.maker) != 2:
+                break
+        elif len(rest := term.maker) != 1 or not (term.node.is_open and _is_by_option(trace, term.origin)):
             break
         term = rest[0]
     return term
+
+
+def _is_by_option(trace: Trace, made: object) -> bool:
+    """True for `self.weight * x` where nothing but the constructor of the class sets that, to what it is given."""
+    match made:
+        case Site(node=ast.BinOp(left=left, op=ast.Mult(), right=right) as product):
+            owner = class_of(trace, product)
+            return owner is not None and any(getattr(each, "attr", "") in _options(owner) for each in (left, right))
+    return False
+
+
+@noted
+def _options(owner: ast.ClassDef) -> frozenset[str]:
+    """The attributes of `self` that a constructor sets to what it is given, and that only scale something then."""
+    found = set[str]()
+    for node in inside(owner, ast.FunctionDef):
+        if node.name == "__init__":
+            given = {each.arg for each in (*node.args.args, *node.args.kwonlyargs)}
+            found |= {
+                target.attr
+                for each in inside(node, ast.Assign)
+                if isinstance(each.value, ast.Name) and each.value.id in given
+                for target in each.targets
+                if isinstance(target, ast.Attribute)
+            }
+    scaled = [
+        each for node in inside(owner, ast.BinOp) if isinstance(node.op, ast.Mult) for each in (node.left, node.right)
+    ]
+    uses = [each.attr for each in contents(owner).attributes]
+    factors = [each.attr for each in scaled if isinstance(each, ast.Attribute)]
+    return frozenset(each for each in found if uses.count(each) == factors.count(each) + 1)
 
 
 def _is_nothing(term: Tensor) -> bool:

@@ -84,7 +84,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         return
     reached = {id(leaf.storage) for run in runs for leaf in moved_leaves(run)}
     kept = in_modules(trace) | {id(event.tensor) for event in trace.of(Bound)}
-    changed = _changed_by_hand(trace, runs)
+    changed = _changed_by_hand(trace, runs) | _frozen_for_a_time(trace)
     together: dict[tuple[int, ...], tuple[list[Tensor], tuple[Place, ...], Stepped]] = {}
     for learner in left:
         tensor = learner.tensor
@@ -196,11 +196,11 @@ def changed_by_hand(trace: Trace) -> set[object]:
 
 
 def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
-    """The memory that something else than a step changes while it is trained, or that was frozen for a time.
+    """The memory that something else than a step changes while it is trained.
 
     A parameter that the call with the backward has made as well only gets its first values before the backward.
     """
-    found = _frozen_for_a_time(trace)
+    found: set[int] = set()
     loops = {loop for run in runs for loop, _ in run.site.loops}
     calls = {id(frame.caller) for run in runs for frame in run.site.frames() if frame.caller is not None}
     used = {function_of(trace, run.site.node) for run in runs if _is_by_result(trace, run)}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import PurePath
 
 from gradpath.autograd.tensor import REPARAMETRIZED, SWITCHED_OFF, Cut, Tensor
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import short_operation
-from gradpath.findings.syntax import function_of, withs_around
+from gradpath.findings.syntax import ancestry, function_of, withs_around
 from gradpath.interpreter.trace import CutOff, Flagged, Site, Switched, Trace
-from gradpath.source.index import holds
+from gradpath.source.imports import meaning
+from gradpath.source.index import contents, holds, inside
+from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.traversal import reachable
 
@@ -224,8 +227,10 @@ def leaving(cause: Cause) -> Iterator[Step]:
             return
 
 
-def way_out(cause: Cause) -> str:
+def way_out(cause: Cause, *, for_array: bool = False) -> str:
     """The way out, as a help line."""
+    if for_array:
+        return _WORDS["numpy"].help
     if cause.how == "not differentiable":
         return _counterpart(cause)
     if is_checkpoint(cause) and cause.how in SWITCHED_OFF:
@@ -334,6 +339,32 @@ def _words(cause: Cause) -> _Words:
 def is_copy(cause: Cause) -> bool:
     """True if a cut is a number or an array that was read, or a new tensor that was made of values."""
     return cause.how in COPIES
+
+
+def is_for_array(trace: Trace, cause: Cause) -> bool:
+    """True if a chain of calls goes on to `numpy()` from a cut: `x.detach().cpu().numpy()`.
+
+    What gets such an array may look something up by it, which has no gradient anyway.
+    """
+    node = None if cause.site is None else cause.site.node
+    around = () if node is None else ancestry(trace, node)
+    chain = list(takewhile(lambda each: isinstance(each, ast.Attribute | ast.Call), reversed(around[:-1])))
+    taken = next((each for each in chain if isinstance(each, ast.Attribute) and each.attr == "numpy"), None)
+    function = None if taken is None or node is None else function_of(trace, node)
+    if taken is None or function is None:
+        return False
+    names = {
+        target.id
+        for each in inside(function, ast.Assign)
+        for target in each.targets
+        if isinstance(target, ast.Name) and holds(each.value, taken)
+    }
+    return not any(
+        holds(given, taken) or (isinstance(given, ast.Name) and given.id in names)
+        for call in contents(function).calls
+        if not meaning(call.func) and last_name(call.func) not in ("append", "extend")
+        for given in (*call.args, *(each.value for each in call.keywords))
+    )
 
 
 def is_choice(cause: Cause) -> bool:

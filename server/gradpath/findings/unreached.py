@@ -141,7 +141,7 @@ def _may_be_spared(trace: Trace, parameter: Tensor, severed: Sequence[Severed]) 
     if parameter.operation != UNSEEN and any(map(is_straight_through, severed)):
         return False
     severed = [each for each in severed if not _fills_weight(trace, each.cause)]
-    return any(may_be_meant(each.cause) and not _is_by_the_way(parameter, each.cause) for each in severed)
+    return any(may_be_meant(trace, each.cause) and not _is_by_the_way(parameter, each.cause) for each in severed)
 
 
 def _fills_weight(trace: Trace, cause: cuts.Cause) -> bool:
@@ -162,15 +162,14 @@ def _is_by_the_way(parameter: Tensor, cause: cuts.Cause) -> bool:
     return cause.how in SWITCHED_OFF and any(each.operation == UNSEEN for each in source.ancestors())
 
 
-def may_be_meant(cause: cuts.Cause) -> bool:
+def may_be_meant(trace: Trace, cause: cuts.Cause) -> bool:
     """True if programs cut like that to keep a part as it is: by a block without gradients, or by `detach()`.
 
-    A reentrant checkpoint is there to save memory.
+    A reentrant checkpoint is there to save memory, and `detach().numpy()` to get an array.
     """
-    return (cause.how in SWITCHED_OFF and not cuts.is_checkpoint(cause)) or short_operation(cause.how) in (
-        "detach",
-        "data",
-    )
+    if cause.how in SWITCHED_OFF:
+        return not cuts.is_checkpoint(cause)
+    return short_operation(cause.how) in ("detach", "data") and not cuts.is_for_array(trace, cause)
 
 
 def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:

@@ -135,9 +135,9 @@ def _precedes_own_backward(trace: Trace, clip: Clipped) -> bool:
     near = trace.among(BackwardRan, Cleared, Clipped, Lent, Stepped)
     index = place_in(near, clip)
     cleared = set(chain.from_iterable(map(_movers, _until(reversed(near[:index]), Cleared))))
-    ran, *after = [each for each in near[index:] if not isinstance(each, Clipped)] or [None]
-    stepped = set(chain.from_iterable(map(_movers, _until(after, Stepped))))
-    if not isinstance(ran, BackwardRan) or not stepped or not stepped <= cleared:
+    after = [each for each in near[index:] if not isinstance(each, Clipped)]
+    stepped = set(chain.from_iterable(map(_movers, _until(after[1:], Stepped))))
+    if not (after and isinstance(after[0], BackwardRan)) or not stepped or not stepped <= cleared:
         return False
     others = {id(each.optimizer) for each in trace.of(Stepped)} - stepped
     return not any(_waits(near[:index], near[index:], other) for other in others)

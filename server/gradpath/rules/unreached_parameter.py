@@ -44,7 +44,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
     cut: set[int] = set()
     for found in unreached(trace, source):
         own = set(map(id, found.parameters))
-        if not own <= meant or not all(may_be_meant(place.severed.cause) for place in found.places):
+        if not own <= meant or not all(may_be_meant(trace, place.severed.cause) for place in found.places):
             cut |= own
             yield _report(trace, source, found)
     for each in left_out:
@@ -66,7 +66,7 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
     one = 1 in (len(places), len(lent)) or (len(copies) == 1 and chosen)
     main = copies[0] if one and copies else places[0]
     turned_around = [place for place in places if place.estimate is not None]
-    slips = [place for place in places if not may_be_meant(place.severed.cause)]
+    slips = [place for place in places if not may_be_meant(trace, place.severed.cause)]
     for only in (slips, turned_around):
         if len(only) == 1 and not (one and only is slips):
             one, main = True, only[0]
@@ -95,7 +95,7 @@ def _report(trace: Trace, source: Source, found: Unreached) -> Report:
         at,
         headline + presumed,
         tuple(steps),
-        help=_way_out(what, places),
+        help=_way_out(trace, what, places),
         fixes=source.proposed(_fixes(trace, source, slips or places)),  # What is meant stays beside what is not.
         about=() if by_checkpoint else tuple(dict.fromkeys(map(key_of, found.parameters))),
     )
@@ -130,12 +130,13 @@ def _at(trace: Trace, source: Source, place: Place) -> Site:
     return place.site if named or inside else switch.site
 
 
-def _way_out(what: str, places: Sequence[Place]) -> str:
+def _way_out(trace: Trace, what: str, places: Sequence[Place]) -> str:
     if places[0].estimate is not None:
         return places[0].estimate.fault.value.help
     if any(is_straight_through(place.severed) for place in places):
         return f"add a loss of its own for {what}: a straight-through estimate trains only what it is added to"
-    return cuts.way_out(places[0].severed.cause)
+    cause = places[0].severed.cause
+    return cuts.way_out(cause, for_array=cuts.is_for_array(trace, cause))
 
 
 def _named(groups: Sequence[Group]) -> tuple[str, str]:
@@ -191,7 +192,7 @@ def _fixes(trace: Trace, source: Source, places: Sequence[Place]) -> Iterator[Fi
     for place in places[:MOST_CUTS]:
         if place.estimate is not None:
             yield from turned(source, place.site)
-    severed_here = [place.severed for place in places[:MOST_CUTS]]
+    severed_here = [each.severed for each in places[:MOST_CUTS] if not cuts.is_for_array(trace, each.severed.cause)]
     for severed in () if any(map(is_straight_through, severed_here)) else severed_here:
         yield from undone(trace, source, severed.cause, severed.ran.site, severed.site)
 

@@ -92,7 +92,8 @@ def note_left_out(machine: Machine, held: Sequence[Tensor]) -> None:
     """Tell the trace what `parameters()` leaves out of the modules whose parameters an unknown optimizer has."""
     known = set(map(id, held))
     for _, module in _modules(machine) if known else ():
-        if not known.isdisjoint(map(id, _trained(module))):
+        unseen = (tensor for part in module.unknown_parts() for tensor in weights.of(machine, part))
+        if not known.isdisjoint(map(id, (*_trained(module), *unseen))):
             note_overlooked(machine, module)
 
 

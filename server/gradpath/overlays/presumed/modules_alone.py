@@ -13,6 +13,7 @@ from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.trace import Bound, Cleared, Named, Stepped
 from gradpath.interpreter.values import Function, Unknown, Value
 from gradpath.overlays.frameworks import engines
+from gradpath.overlays.presumed import weights
 from gradpath.overlays.torch.nn import ModuleInstance, tensors_of
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.index import contents, inside
@@ -35,6 +36,12 @@ def step(
         return
     elsewhere = _used_elsewhere(machine, module)
     owned = tensors_of([each for each in module.parameters() if each[0].partition(".")[0] not in elsewhere])
+    others = [module.attributes.get(name) for name in elsewhere]
+    spared = {
+        id(part) for each in others for part in (each.unknown_parts() if isinstance(each, ModuleInstance) else [each])
+    }
+    parts = [each for each in module.unknown_parts() if id(each) not in spared]
+    owned += tuple(tensor for each in parts for tensor in weights.of(machine, each))
     if any(each.node is None and _is_cut(each, _DEPTH) for each in results):
         lent = {id(each) for result in results for each in _lent(result)}
         owned = tuple(each for each in owned if id(each) in lent)

@@ -28,7 +28,7 @@ from gradpath.overlays.presumed.clearing import is_engine
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, note_cut, presume_tensor, require
 from gradpath.overlays.presumed.roles import is_of_its_own, is_schedule, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
-from gradpath.overlays.torch.nn import note_moved
+from gradpath.overlays.torch.nn import note_unseen
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
 from gradpath.source.index import methods_called
 from gradpath.source.nodes import nodes
@@ -192,7 +192,7 @@ def _itself(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 
 def _moved(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     if isinstance(receiver.origin, Call) and not receiver.is_data:
-        note_moved(machine, receiver, partial(weights.weights_of, machine, receiver))
+        note_unseen(machine, receiver, partial(weights.weights_of, machine, receiver))
     return receiver
 
 
@@ -218,9 +218,10 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
                 if _is_for_several_calls(closure):
                     condition = conditions.CLOSURE.of(conditions.name_of(receiver))
                     _presuming(machine, condition, lambda: machine.call(closure, Arguments()))
-        updated = weights.write(machine, held_weights.owned(machine, receiver))
+        owned = held_weights.owned(machine, receiver)
+        updated = weights.write(machine, owned)
         seen = held_weights.of_seen(machine, receiver)
-        held_weights.note_left_out(machine, seen)
+        held_weights.note_left_out(machine, (*owned, *seen))
         updated += weights.write(machine, seen, receiver)
         updated += held_weights.shared_out(machine, receiver)
         unseen = (*held_weights.meant_for(machine, receiver), *seen)

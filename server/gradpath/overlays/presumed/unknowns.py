@@ -379,6 +379,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     if unknown.name not in ASKING:
         state_dicts.note_changed(machine, *arguments.all())
     uses.note_call(machine, unknown)
+    weights.note_module(machine, unknown, arguments.all())
     if not unknown.is_data:
         note_handed(machine, arguments, computes=role_of(unknown) in ("model", "loss"))
     machine.remembered[CALLED, unknown.number] = True

@@ -104,7 +104,10 @@ def note_binding(machine: Machine, value: Unknown, name: str, before: Value = No
     """
     place = place_of(machine.node) if isinstance(machine.node, ast.Attribute) else ""
     if not value.role and _may_have_role(value):
-        value.role = _role_here(machine, place or name)
+        role = _role_here(machine, place or name)
+        value.role = (
+            "" if role == "loader" and value.kind in OF_TENSORS else role
+        )  # What a network gives may be a list.
     callee = value.origin.of if isinstance(value.origin, Call) else None
     by_method = isinstance(callee, Unknown) and callee.owner is not None and callee.role != "model"
     made = value.role == "model" or by_method or isinstance(value.root, Library | Undefined)

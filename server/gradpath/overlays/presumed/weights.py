@@ -6,7 +6,8 @@ There is one tensor for a model's result, and one for each part of it that is us
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import UNSEEN, Node, Saved, Storage, Tensor
@@ -19,8 +20,9 @@ from gradpath.interpreter.trace import Flagged
 from gradpath.interpreter.values import Instance, Unknown, Value
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.model_parts import line, models_of_parameter
+from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.presumed.successors import predecessor
-from gradpath.overlays.torch.nn import ModuleInstance, has_optimizer, tensors_of
+from gradpath.overlays.torch.nn import ModuleInstance, has_optimizer, note_unseen, tensors_of
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.fast_dataclasses import dataclass, field, replace
 
@@ -231,6 +233,36 @@ def weights_of(machine: Machine, model: Unknown) -> Tensor:
         known.models.setdefault(model.number, model)
         own = known.blind[model.number] = _new(machine, model)
     return own
+
+
+def note_module(machine: Machine, called: Unknown, given: Iterable[Value]) -> None:
+    """Something is called: a model that a class has made, by the way classes are written, is a module.
+
+    It has weights if it works on what others computed with theirs: what changes data may be made and called like that.
+    """
+    made = called.origin
+    if (
+        isinstance(made, Call)
+        and made.name[:1].isupper()
+        and role_of(called) == "model"
+        and _are_learnt(machine, given)
+    ):
+        note_unseen(machine, called, partial(weights_of, machine, called))
+
+
+def _are_learnt(machine: Machine, given: Iterable[Value]) -> bool:
+    """True if one of some values was computed with weights by another call than the one that is evaluated."""
+    values = (each.tensor if isinstance(each, Unknown) else each for each in given)
+    todo = [each.tensor.node for each in values if isinstance(each, TensorValue)]
+    seen = set(todo)
+    while todo:
+        node = todo.pop()
+        if node is not None and node.accumulates is None:
+            if any(edge.accumulates is not None for edge in node.edges) and node.site.node is not machine.node:
+                return True
+            todo += [edge for edge in node.edges if edge not in seen]
+            seen.update(node.edges)
+    return False
 
 
 def parameter(machine: Machine, models: Sequence[Unknown]) -> Tensor:

@@ -344,18 +344,18 @@ def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> Non
             machine.emit(Attached(tuple(tensors), beside, tuple(module.unknown_parts()), machine.site()))
 
 
-def note_moved(machine: Machine, value: Unknown, weights: Callable[[], Tensor]) -> None:
-    """The program moves what is not seen to a device: if it keeps it in a plain container, these are left out."""
-    machine.remembered[_MOVED, value.number] = weights
+def note_unseen(machine: Machine, value: Unknown, weights: Callable[[], Tensor]) -> None:
+    """What is not seen is a module: if the program keeps it in a plain container, these weights are left out."""
+    machine.remembered[_UNSEEN, value.number] = weights
 
 
-_MOVED = "moved to a device"
+_UNSEEN = "a module that is not seen"
 
 
 def _unseen_in(machine: Machine, container: List | tuple[Value, ...] | Dict) -> Iterator[Tensor]:
-    """What represents the parameters of the modules in a container that are not seen, and were moved to a device."""
+    """What represents the parameters of the modules in a container that are not seen, but known for such."""
     for part in parts_of(container) if is_slender(container) else ():
-        weights = machine.remembered.get((_MOVED, part.number)) if isinstance(part, Unknown) else None
+        weights = machine.remembered.get((_UNSEEN, part.number)) if isinstance(part, Unknown) else None
         made = weights() if callable(weights) else None
         if isinstance(made, Tensor) and made.flag:
             yield made

@@ -114,7 +114,7 @@ def _is_cut_off(trace: Trace, loss: Tensor, leaf: Tensor) -> bool:
     """True if it is a cut that keeps a parameter from what is back-propagated: of the loss itself, or by a slip."""
     for each in ways_of(trace, leaf.member_of or leaf).cuts:
         source = each.cause.tensor.cut.source if each.cause.tensor.cut is not None else None
-        if not may_be_meant(each.cause) or (source is not None and any(one is loss for one in source.lineage())):
+        if not may_be_meant(trace, each.cause) or (source is not None and any(one is loss for one in source.lineage())):
             return True
     return False
 

@@ -48,7 +48,7 @@ def _without_factor(trace: Trace, term: Tensor) -> Tensor:
             rest = [each for each in term.maker if not _is_setting(trace, each)]
             if len(rest) != 1 or len(term.maker) != 2:
                 break
-        elif len(rest := term.maker) != 1 or not (term.node.is_open and _is_by_option(trace, term.origin)):
+        elif len(rest := [*term.maker]) != 1 or not (term.node.is_open and _is_by_option(trace, term.origin)):
             break
         term = rest[0]
     return term

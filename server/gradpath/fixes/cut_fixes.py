@@ -11,16 +11,15 @@ from gradpath.findings import cuts
 from gradpath.findings.cuts import CASTS, Cause, Switch, checkpoint_of, creates_graph, is_checkpoint, switch_of
 from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted
-from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
+from gradpath.findings.syntax import call_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.expectations import CONVERSIONS, expected, is_probable
 from gradpath.fixes.moving import removed
 from gradpath.fixes.on_tensors import Rewriting, on_tensors, on_tensors_read
 from gradpath.fixes.origins import is_read_out
+from gradpath.fixes.relaxation import expected, straight_through, undecided
 from gradpath.fixes.requirement import required_earlier, thawed, unfrozen
 from gradpath.interpreter.trace import Flagged, Site, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.nodes import last_name
 
 
 def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
@@ -44,17 +43,13 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             end = document.range_of(name).end
             edit = Edit(document.path, Range(Position(end.line, end.column - len(name.attr)), end), "rsample")
             yield Fix.by(Repair(Way.DRAW, lines=(site.line,)), Safety.UNSAFE, (edit,))
-        case (cuts.STEP, ast.expr() as node):
-            yield from _lent(source, site, node)
+        case ((cuts.STEP | "like"), _):
+            yield from straight_through(trace, source, site)
         case "not differentiable", ast.Compare() as compared:
-            chosen = ancestry(trace, compared)[-2]
-            if isinstance(chosen, ast.Call):
-                yield from _lent(source, site, chosen)
-            yield from _smooth(trace, source, cause, compared)
+            yield from straight_through(trace, source, site)
+            yield from undecided(trace, source, cause, compared)
         case "not differentiable", _:
             yield from expected(trace, source, cause)
-        case "like", ast.Call(args=[ast.expr() as value, *_]) as call:
-            yield from _filled(trace, source, site, call, value)
         case (("torch.tensor" | "Variable" | "parameter" | "item" | "float" | "numpy"), _):
             yield from on_tensors(trace, source, cause)
         case "late", _:
@@ -96,54 +91,6 @@ def _dropped(trace: Trace, source: Source, cause: Cause, site: Site) -> Iterator
         repair = Repair(Way.DROP_CUT_OF, (source.short(site, read.value, 30),), (site.line,), cut)
     safety = Safety.UNSAFE if read.attr in CASTS else Safety.SAFE
     yield Fix.by(repair, safety, tuple(written.changes))
-
-
-def _lent(source: Source, site: Site, node: ast.expr) -> Iterator[Fix]:
-    """A straight-through estimate: `x + (x.round() - x).detach()` has the value of `x.round()`, the gradient of `x`.
-
-    So has `x + (torch.where(x > 0, a, b) - x).detach()`.
-    """
-    match node:
-        case (
-            ast.Call(func=ast.Attribute(value=value), args=[])
-            | ast.Call(func=ast.Attribute(), args=[value])
-            | ast.Call(func=ast.Attribute(attr="where"), args=[ast.Compare(left=value), _, _])
-        ):
-            yield _lending(source, site, node, node, value)
-
-
-def _filled(trace: Trace, source: Source, site: Site, made: ast.Call, value: ast.expr) -> Iterator[Fix]:
-    """The same for what a statement writes into new zeros of the shape of a value."""
-    match statement_of(trace, made):
-        case ast.Assign(value=whole) if whole is not made:
-            yield _lending(source, site, whole, whole, value)
-
-
-def _lending(source: Source, site: Site, whole: ast.expr, node: ast.expr, value: ast.expr) -> Fix:
-    """The value of `node`, the gradient of `value`, in place of a `whole` expression."""
-    document = source.document(site)
-    lender = edits.followed(edits.flat(document, value), value, "")
-    text = f"{lender} + ({edits.flat(document, node)} - {lender}).detach()"
-    repair = Repair(
-        Way.LEND_GRADIENT, ((isinstance(node, ast.Call) and last_name(node.func)) or lender,), (site.line,), text
-    )
-    written = text if isinstance(whole, ast.BinOp) else f"({text})"
-    return Fix.by(repair, Safety.UNSAFE, (edits.replace(document, whole, written),))
-
-
-def turned(source: Source, site: Site) -> Iterator[Fix]:
-    """`x + (q - x).detach()` has the value of `q`, the gradient of `x`; for `q + (x - q).detach()` or `x + (q - x)`."""
-    match site.node:
-        case ast.BinOp(
-            left=constant,
-            op=ast.Add(),
-            right=ast.Call(func=ast.Attribute(attr="detach", value=ast.BinOp(left=lender, op=ast.Sub()))),
-        ):
-            yield _lending(source, site, site.node, constant, lender)
-        case ast.BinOp(left=lender, op=ast.Add(), right=ast.BinOp(left=constant, op=ast.Sub(), right=again)) if (
-            ast.dump(again) == ast.dump(lender)
-        ):
-            yield _lending(source, site, site.node, constant, lender)
 
 
 def _reentrant(source: Source, cause: Cause) -> Iterator[Fix]:
@@ -217,43 +164,6 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
     new = edits.insert_before(document, function, f"@{torch}.no_grad()")
     if any(each is statement for each in function.body):
         yield from Fix.of(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, new, gone)
-
-
-def _smooth(trace: Trace, source: Source, cause: Cause, compared: ast.Compare) -> Iterator[Fix]:
-    """The probability itself instead of what is decided from it: `p > 0.5`."""
-    if cause.site is None:
-        return
-    document, (*around, outer) = source.document(cause.site), ancestry(trace, compared)
-    ways: list[tuple[Repair, str]] = []
-    match compared:
-        case _ if around and isinstance(around[-1], _CHOOSING):
-            return
-        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[right]):
-            kept = document.slice(document.range_of(left))
-            kept = kept if is_probable(cause) else edits.followed(kept, left, ".sigmoid()")
-            shown = " ".join(kept.split())
-            way = Repair(Way.NO_THRESHOLD, text=shown) if len(shown) <= 40 else Repair(Way.THE_PROBABILITY)
-            ways.append((way, kept))
-        case ast.Compare(left=right, ops=[ast.Lt() | ast.LtE()], comparators=[left]):
-            pass
-        case _:
-            return
-    if not isinstance(left, ast.Constant) and not isinstance(right, ast.Constant):
-        high, low = (edits.followed(edits.flat(document, each), each, "") for each in (left, right))
-        ways.append((Repair(Way.SMOOTH, text=f"({high} - {low}).sigmoid()"), f"({high} - {low}).sigmoid()"))
-    while len(around) > 1 and isinstance(around[-1], ast.Attribute) and around[-1].attr in CONVERSIONS:
-        around.pop()
-        outer = around.pop()  # `.float()`, which what is decided needs.
-    for repair, text in ways:
-        edit = edits.replace(document, outer, text)
-        match around[-1] if around else None:
-            case ast.Assign(targets=[ast.Name(id=name)]) as bound if name == text:
-                edit = removed(trace, document, bound) or edit
-        yield Fix.by(repair, Safety.UNSAFE, (edit,))
-
-
-_CHOOSING = (ast.Subscript, ast.BoolOp, ast.Call)
-"""Where a choice is wanted and no probability: an index, `and`, an argument such as that of `torch.where`."""
 
 
 def undone(trace: Trace, source: Source, cause: Cause, near: Site, added: Site) -> Iterator[Fix]:

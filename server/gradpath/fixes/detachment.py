@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Node, Tensor
@@ -74,35 +74,25 @@ def _detached_after(
     yield from _rebound(document, found, statement, after=True)
     first = crossing.loop.body[0] if crossing.loop is not None else None
     if first is not None and _runs_loop(crossing, frame):
-        yield from _rebound(document, found, first, guarded=_may_be_empty(crossing.trace, (text for text, _ in found)))
+        yield from _rebound(document, found, first)
 
 
 def _rebound(
-    document: Document,
-    values: Sequence[tuple[str, Form]],
-    statement: ast.stmt,
-    *,
-    after: bool = False,
-    guarded: bool = False,
+    document: Document, values: Sequence[tuple[str, Form]], statement: ast.stmt, *, after: bool = False
 ) -> Iterator[Fix]:
-    """The lines that take values out of their graphs before or `after` a statement, `guarded` against None."""
+    """The lines that take values out of their graphs before or `after` a statement.
+
+    Before it they may be None as yet, so that is done on condition as well, for where it fails without.
+    """
     unit, names = edits.indent_unit(document), [text for text, _ in values]
     lines = rebinding(values, unit)
     text = lines[0] if len(lines) == 1 else ""
-    if guarded and lines:
-        guard = " and ".join(f"{name} is not None" for name in names)
-        lines = [f"if {guard}:", *(unit + line for line in lines)]
-    edit = (edits.insert_after if after else edits.insert_before)(document, statement, *lines) if lines else None
+    guard = " and ".join(f"{name} is not None" for name in names)
     way, line = (Way.DETACH_AFTER, statement.end_lineno) if after else (Way.DETACH_BEFORE, statement.lineno)
-    if edit is not None:
-        yield _fix(way, names, [line or statement.lineno], text, [edit])
-
-
-def _may_be_empty(trace: Trace, names: Iterable[str]) -> bool:
-    """True if the program gives one of these variables None."""
-    given = [each for each in trace.visits if isinstance(each, ast.Assign) and ast.unparse(each.value) == "None"]
-    empty = {ast.unparse(target) for each in given for target in each.targets}
-    return not empty.isdisjoint(name for name in names if name.isidentifier())
+    for block in (lines, [] if after else [f"if {guard}:", *(unit + each for each in lines)]):
+        edit = (edits.insert_after if after else edits.insert_before)(document, statement, *block)
+        if lines and block and edit is not None:
+            yield _fix(way, names, [line or statement.lineno], text, [edit])
 
 
 def _runs_loop(crossing: Crossing, body: Site) -> bool:
@@ -238,17 +228,8 @@ def _before_use(crossing: Crossing) -> Iterator[Fix]:
     if len({id(statement_of(crossing.trace, use.node)) for use, _, _ in uses}) != 1:
         return
     use = uses[0][0]
-    statement, names = statement_of(crossing.trace, use.node), {name: bound for _, name, bound in uses}
-    started = all(_starts_as_tensor(crossing.trace, bound, statement) for bound in names.values())
-    guarded = not started or _may_be_empty(crossing.trace, names)
-    values = [(name, form_of(bound)) for name, bound in names.items()]
-    yield from _rebound(crossing.source.document(use), values, statement, guarded=guarded)
-
-
-def _starts_as_tensor(trace: Trace, bound: Bound, statement: ast.stmt) -> bool:
-    """True if another statement gave the variable its first tensors."""
-    first = next(each for each in trace.of(Bound) if each.name == bound.name and _bound_tensors(each))
-    return not statement.lineno <= first.site.line <= (statement.end_lineno or statement.lineno)
+    values = {name: form_of(bound) for _, name, bound in uses}
+    yield from _rebound(crossing.source.document(use), [*values.items()], statement_of(crossing.trace, use.node))
 
 
 # Where it is read

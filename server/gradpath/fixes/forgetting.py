@@ -9,7 +9,7 @@ from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.carrying import Case
 from gradpath.findings.graphs import is_drawn, nodes_of, reach, terms_of
 from gradpath.findings.stories import same_activation
-from gradpath.findings.syntax import Compound, Definition, ancestry, function_of, statement_of
+from gradpath.findings.syntax import Compound, ancestry, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.detachment import living
 from gradpath.interpreter.trace import Site
@@ -88,11 +88,12 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
     for frame in case.first.site.frames():
         yield from _uncached(case, frame)
         function = function_of(case.trace, frame.node)
-        memory = None if function is None else _memory(function)
-        if function is None or memory is None:
+        memory = None if function is None else next(iter(function.decorator_list), None)
+        name = last_name(memory.func if isinstance(memory, ast.Call) else memory) if memory is not None else ""
+        if function is None or memory is None or name not in _MEMORIES:
             continue
         document = case.source.document(frame)
-        if _name(memory) == "cached_property":
+        if name == "cached_property":
             edit = edits.replace(document, memory, "property")
             repair = Repair(Way.EACH_TIME, (function.name,), (memory.lineno,), "@property")
         else:
@@ -100,7 +101,7 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
             edit = Edit(document.path, lines, "")
             repair = Repair(Way.EACH_CALL, (function.name,), (memory.lineno,), f"@{edits.flat(document, memory)}")
         drawn = any(is_drawn(node.name) for node in reach([case.first]))
-        yield from Fix.of(repair, Safety.UNSAFE if drawn else Safety.SAFE, edit)
+        yield Fix.by(repair, Safety.UNSAFE if drawn else Safety.SAFE, (edit,))
         return
 
 
@@ -112,14 +113,3 @@ def _uncached(case: Case, frame: Site) -> Iterator[Fix]:
                 text = f"with {edits.flat(document, asked)}():"
                 repair = Repair(Way.EACH_CALL, (case.source.short(frame),), (block.lineno,), text)
                 yield from Fix.of(repair, Safety.SAFE, edits.unwrap_block(document, block))
-
-
-def _memory(function: Definition) -> ast.expr | None:
-    """The decorator that makes a function remember, where it is the outermost one."""
-    first = function.decorator_list[0] if function.decorator_list else None
-    return first if first is not None and _name(first) in _MEMORIES else None
-
-
-def _name(decorator: ast.expr) -> str:
-    named = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return last_name(named)

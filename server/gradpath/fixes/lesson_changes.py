@@ -81,7 +81,7 @@ def is_kept(change: Change) -> bool:
         if len(new) < len(known) or before.constant:
             return len(new) >= len(known)
         if new:
-            return all(map(_is_alike, known, new))
+            return all(one[1] is None or one == other for one, other in zip(known, new, strict=False))
         left = {change.moved(parameter): values for parameter, values in before.left}
         longer = ((left.get(each, ()), values) for each, values in after.left)
         return all(values[: len(old)] == old for old, values in longer if len(values) > len(old))
@@ -207,12 +207,6 @@ def _taught_elsewhere(after: Taught, reach: Reach) -> frozenset[Parameter]:
     mine = frozenset[Parameter]().union(*(owned for owned in after.owned.values() if not owned.isdisjoint(given)))
     reached = frozenset[Parameter]().union(*(each.given for each in after.reached))
     return (reached & frozenset[Parameter]().union(*after.owned.values())) - mine
-
-
-def _is_alike(
-    one: tuple[int, Parameter | None, tuple[int, ...]], other: tuple[int, Parameter, tuple[int, ...]]
-) -> bool:
-    return one[1] is None or one == other
 
 
 def _is_mixed(new: Taught) -> bool:

@@ -112,19 +112,13 @@ class _Account:
         self._reached: list[Reach] = []
         self._waiting, self._stepped = 0, False
         self._cleared: dict[Parameter, int] = {}
-        self._failure: Failed | None = None
         self._age = _Age()
         self._lasting = ValueNumbers(lasting=True)
         self._terms: dict[Place, list[frozenset[int]]] = {}
         self._constant = Counter[Place]()
-        self._frozen: set[Parameter] = set()
-        self._thawed: dict[Parameter, Place] = {}
-        self._recorded: set[Place] = set()
 
     def follow(self, event: object) -> None:
         """Take note of an event, in the order of the trace."""
-        if isinstance(event, Built):
-            self._recorded.add(_place(event.site))
         match event:
             case BackwardRan():
                 self._learn(event)
@@ -144,14 +138,10 @@ class _Account:
                     self._names.of(tensor)
                     self._numbers.of(tensor)
                     self._lasting.of(tensor)
-            case Flagged(value=False):
-                self._frozen.add(self._names.of(event.tensor))
             case Flagged():
-                self._thawed[self._names.of(event.tensor)] = _place(event.site)
+                self._names.of(event.tensor)
             case Built() if self._is_undone(event):
                 self._constant[_place(event.site)] += 1
-            case Failed(caught=False):
-                self._failure = event
         self._numbers.follow(event)
         self._lasting.follow(event)
         self._age.follow(event)
@@ -202,8 +192,9 @@ class _Account:
 
     def closed(self) -> Taught:
         """All of it, when the path has ended."""
-        of = self._names.of
-        call = self._failure.error.call if self._failure is not None and self._failure.error is not None else None
+        of, flags = self._names.of, self._trace.of(Flagged)
+        failure = next((each for each in reversed(self._trace.of(Failed)) if not each.caught), None)
+        call = None if failure is None or failure.error is None else failure.error.call
         roots = call.roots if call is not None and call.accumulates else ()
         if call is not None:
             self._go_back(call)
@@ -213,14 +204,14 @@ class _Account:
             self._owned,
             self._constant,
             frozenset((of(self._leaves[leaf]), tuple(found)) for leaf, found in self._values.items()),
-            None if self._failure is None else _place(self._failure.site),
+            None if failure is None else _place(failure.site),
             frozenset(map(of, leaves(roots))),
             tuple(self._reached),
             frozenset(self._age.stale),
             self._terms,
-            frozenset(self._frozen - self._given),
-            self._thawed,
-            frozenset(self._recorded),
+            frozenset(of(each.tensor) for each in flags if not each.value) - self._given,
+            {of(each.tensor): _place(each.site) for each in flags if each.value},
+            frozenset(_place(each.site) for each in self._trace.of(Built)),
         )
 
 

@@ -36,15 +36,10 @@ def reached(trace: Trace, source: Source, step: Stepped) -> Iterator[Fix]:
 
 def _made_later(trace: Trace, source: Source, step: Stepped, making: ast.Assign) -> Iterator[Fix]:
     """After what last makes its model again, or gives it a new part: `model.fc = nn.Linear(8, 3)`."""
-    own = {ast.unparse(each) for each in inside(making.value, ast.Name, ast.Attribute)} - {"self"}
-    parts = tuple(f"{each}." for each in own)
-    bindings = [
-        each
-        for each in trace.visits
-        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call) and each.lineno > making.lineno
-        for target in map(ast.unparse, each.targets)
-        if target in own or target.startswith(parts)
-    ]
+    names = {ast.unparse(each) for each in inside(making.value, ast.Name, ast.Attribute)} - {"self"}
+    owners = tuple(f"{name}." for name in names)
+    later = [each for each in trace.visits if isinstance(each, ast.Assign) and each.lineno > making.lineno]
+    bindings = [each for each in later if any(f"{ast.unparse(one)}.".startswith(owners) for one in each.targets)]
     for binding in bindings[-1:]:
         yield from _remade(trace, source.document(step.site), making, binding)
 
@@ -73,7 +68,7 @@ def given_too(
             case _:
                 change = edits.replace(document, call.args[0], f"[*{text}, {item}]")
         yield Fix.by(Repair(way, (part,)), Safety.UNSAFE, (change,))
-    for frame in () if made is None or making is None else made.frames():
+    for frame in () if made is None else made.frames():
         binding = statement_of(trace, frame.node)
         if making is not None and isinstance(binding, ast.Assign | ast.Expr) and given.site.path == frame.path:
             yield from _remade(trace, source.document(frame), making, binding, part and parameters, part)
@@ -131,11 +126,11 @@ def of_others(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
         case _:
             return
     owned = {id(each) for event in trace.of(Stepped) for each in event.held}
-    reached = [leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run) if id(leaf) not in owned]
-    missed = {id(leaf) for leaf in reached if leaf.is_parameter}
-    document, names = source.document(made), [leaf.label for leaf in reached if leaf.operation == UNSEEN]
-    named = [event for event in trace.of(Named) if not missed.isdisjoint(ways_of(trace, event))]
+    missed = {id(leaf): leaf for run in trace.of(BackwardRan) for leaf in reached_leaves(run) if id(leaf) not in owned}
+    named = [event for event in trace.of(Named) if not missed.keys().isdisjoint(ways_of(trace, event))]
+    names = [leaf.label for leaf in missed.values() if leaf.operation == UNSEEN]
     names += [target_of(source, event) for event in named]
+    document = source.document(made)
     for name in dict.fromkeys(names):
         if name and name != edits.flat(document, module):
             change = edits.replace(document, module, name)
@@ -190,20 +185,14 @@ def parameter_of_result(trace: Trace, source: Source, bound: Bound) -> Iterator[
 
 def made_once(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
     """`head = nn.Linear(8, 1)` in a `forward` becomes `head = self.head`, which `__init__` makes at its end."""
-    statement, function, owner = (
-        statement_of(trace, made.node),
-        function_of(trace, made.node),
-        class_of(trace, made.node),
-    )
-    if owner is None:
-        return
-    methods = [each for each in owner.body if isinstance(each, ast.FunctionDef)]
-    begin = next((each for each in methods if each.name == "__init__"), None)
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if function in methods and begin:
+    owner = class_of(trace, made.node)
+    methods = {} if owner is None else {each.name: each for each in owner.body if isinstance(each, ast.FunctionDef)}
+    begin, known = methods.get("__init__"), [] if owner is None else inside(owner, ast.Attribute)
+    match statement_of(trace, made.node):
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if begin is not None:
             document, own = source.document(made), begin.args.args[0].arg
             text = f"{own}.{name} = {edits.flat(document, call)}"
-            if not any(each.attr == name for each in inside(owner, ast.Attribute)):
+            if all(each.attr != name for each in known):
                 new = edits.insert_after(document, begin.body[-1], text)
                 repair = Repair(Way.MAKE_ONCE, text=text)
                 yield from Fix.of(repair, Safety.UNSAFE, edits.replace(document, call, f"{own}.{name}"), new)

@@ -14,52 +14,19 @@ from gradpath.findings.rebinding import rebinding_of
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.origins import given_to
 from gradpath.interpreter.trace import Applied, Bound, Failed, Held, Mutated, Site, Stored, Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.imports import worked_on
-from gradpath.source.index import holds, inside, names_in
+from gradpath.source.index import holds, inside
 from gradpath.source.nodes import last_name
+from gradpath.support.words import words
 
-_NO_COUNTERPART = frozenset(
-    {
-        "bernoulli_",
-        "cauchy_",
-        "copy_",
-        "detach_",
-        "exponential_",
-        "fill_",
-        "fill_diagonal_",
-        "geometric_",
-        "log_normal_",
-        "normal_",
-        "random_",
-        "requires_grad_",
-        "resize_",
-        "set_",
-        "uniform_",
-        "zero_",
-    }
+_NO_COUNTERPART = words(
+    "bernoulli_ cauchy_ copy_ detach_ exponential_ fill_ fill_diagonal_ geometric_ log_normal_ normal_ random_"
+    " requires_grad_ resize_ set_ uniform_ zero_"
 )
 """In-place methods for which no method of the same name without the underscore exists, or does something else."""
-
-_OPERATORS = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.MatMult: "@",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
-_TIGHT = (ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.MatMult, ast.Pow)
 
 
 def has_counterpart(method: str) -> bool:
@@ -91,7 +58,7 @@ def counterparts(
         if edit is not None:
             target = edits.flat(document, node.target)
             full = " ".join(edit.new_text.split())
-            text = full if len(full) <= 40 else f"{target} = {target} {_OPERATORS[type(node.op)]} …"
+            text = full if len(full) <= 40 else f"{target} = {target} {_operator(document, node.target, node.value)} …"
             yield Fix.by(Repair(Way.NEW_TENSOR, (target,), text=text), safety, (edit,))
     elif isinstance(node, ast.Call):
         fixes = list(_called(trace, source, site, node, statement, safety))
@@ -129,29 +96,22 @@ def written_name(trace: Trace, source: Source, site: Site) -> str:
 
 def augmented(document: Document, node: ast.AugAssign) -> Edit | None:
     """`x += y` as `x = x + y`, with parentheses where the order of evaluation asks for them."""
-    place = document.range_of(node)
-    start, end = document.offset(document.range_of(node.target).end), document.offset(place.end)
-    operator = _OPERATORS[type(node.op)]
-    found = re.match(rf"\s*{re.escape(operator)}=\s*", document.text[start:end])
+    target, operator = document.slice(document.range_of(node.target)), _operator(document, node.target, node.value)
+    text = document.slice(document.range_of(node))
+    found = re.match(rf"\s*{re.escape(operator)}=\s*", text[len(target) :])
     if found is None:
         return None
-    target = document.slice(document.range_of(node.target))
-    right = document.text[start + found.end() : end]
-    bare = document.offset(document.range_of(node.value).start) == start + found.end()
-    if bare and _needs_parentheses(node):
+    right = text[len(target) + found.end() :]
+    whole = ast.parse(f"({target} {operator} {right})", mode="eval").body
+    if not isinstance(whole, ast.BinOp) or ast.dump(whole.right) != ast.dump(node.value):
         right = f"({right})"
-    return Edit(document.path, place, f"{target} = {target} {operator} {right}")
+    return edits.replace(document, node, f"{target} = {target} {operator} {right}")
 
 
-def _needs_parentheses(node: ast.AugAssign) -> bool:
-    match node.value:
-        case ast.BinOp():
-            return not (isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.value.op, _TIGHT))
-        case ast.UnaryOp():
-            return isinstance(node.op, ast.Pow) or isinstance(node.value.op, ast.Not)
-        case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript() | ast.Constant() | ast.List() | ast.Dict():
-            return False
-    return True
+def _operator(document: Document, left: ast.expr, right: ast.expr) -> str:
+    """What is written between two operands, without the `=` of an assignment."""
+    between = document.slice(Range(document.range_of(left).end, document.range_of(right).start))
+    return re.sub(r"#.*|[\s()=\\]", "", between)
 
 
 def _called(
@@ -212,20 +172,10 @@ def _owner(trace: Trace, source: Source, site: Site) -> ast.Name | ast.Attribute
 
 
 def _is_container(trace: Trace, site: Site, variable: ast.Name | ast.Attribute) -> bool:
-    """True if a variable was bound to a list, a dict or the like where it was bound last."""
+    """True if a variable was bound to a list, a dict or the like."""
     name = variable.id if isinstance(variable, ast.Name) else variable.attr
-    last: Bound | None = None
-    for event in trace.events:
-        if isinstance(event, Mutated) and event.write.site is site:
-            break
-        if isinstance(event, Bound) and event.name == name:
-            own = isinstance(variable, ast.Attribute) or event.site.caller is site.caller
-            last = event if own else last
-    made = (value for value in given_to(trace, ast.unparse(variable)) if value.lineno < site.line)
-    return isinstance(last.value, Held) if last is not None else isinstance(next(made, None), _DISPLAYS)
-
-
-_DISPLAYS = (ast.Dict, ast.List, ast.Tuple, ast.ListComp, ast.DictComp)
+    bound = (each for each in trace.of(Bound) if each.name == name and isinstance(each.value, Held))
+    return any(isinstance(variable, ast.Attribute) or each.site.caller is site.caller for each in bound)
 
 
 def module_of(trace: Trace, site: Site) -> Applied | None:
@@ -257,10 +207,6 @@ def _is_seen_elsewhere(trace: Trace, source: Source, site: Site, written: Tensor
     own = _base(source, site) or getattr(site.node, "target", None)
     variable = own.id if isinstance(own, ast.Name) else getattr(own, "attr", "")
     running = {frame.caller: statement_of(trace, frame.node) for frame in site.frames()}
-    made = statement_of(trace, written.origin.node) if written.creation is Creation.MULTIPLE else None
-    parted = made.iter if isinstance(made, ast.For) else made.value if isinstance(made, ast.Assign) else None
-    if parted is not None and any(is_read_again(trace, running[site.caller], each) for each in names_in(parted)):
-        return True
     for event in trace.events:
         match event:
             case Mutated() if event.write.site is site:
@@ -372,8 +318,6 @@ def updated_in_place(
 def _in_place(document: Document, statement: ast.Assign, name: str) -> str | None:
     """`w = w - lr * w.grad` as `w -= lr * w.grad`."""
     value = statement.value
-    if not isinstance(value, ast.BinOp) or type(value.op) not in _OPERATORS:
+    if not isinstance(value, ast.BinOp) or edits.flat(document, value.left) != name:
         return None
-    if edits.flat(document, value.left) != name:
-        return None
-    return f"{name} {_OPERATORS[type(value.op)]}= {edits.flat(document, value.right)}"
+    return f"{name} {_operator(document, value.left, value.right)}= {edits.flat(document, value.right)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
@@ -16,7 +15,6 @@ from gradpath.findings.syntax import (
     Compound,
     Definition,
     ancestry,
-    arguments_of,
     block_of,
     class_of,
     function_of,
@@ -24,10 +22,10 @@ from gradpath.findings.syntax import (
 )
 from gradpath.fixes import edits
 from gradpath.fixes.moving import first_line, placed, repair_of
+from gradpath.fixes.origins import given_to
 from gradpath.interpreter.trace import Site, Stepped, Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.document import Document
-from gradpath.source.index import contents, holds, inside, names_in, names_of, stored_names
+from gradpath.source.index import contents, holds, inside, names_in
 from gradpath.support.fast_dataclasses import dataclass
 
 _Block = ast.For | ast.AsyncFor | ast.While | Definition
@@ -203,42 +201,28 @@ def computed_where_read(trace: Trace, source: Source, node: Node) -> Iterator[Fi
         statement, function = statement_of(trace, frame.node), function_of(trace, frame.node)
         owner = None if function is None else class_of(trace, function)
         match statement:
-            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=own), attr=name)]) if function and owner:
-                methods = [each for each in owner.body if isinstance(each, Definition) and _reads(each, name)]
-                if len(methods) == 1 and not _is_used_outside(source.document(frame), owner, name):
-                    moving, what = _with_parts(function, statement), f"{own}.{name}"
-                    yield from _moved_to(trace, source.document(frame), function, moving, what, *methods)
+            case ast.Assign(targets=[ast.Attribute(attr=name) as target]) if function and owner:
+                readers = [each for each in owner.body if isinstance(each, Definition) and _reads(each, name)]
+                everywhere = _reads(source.tree(frame.path), name)  # Also in a branch that the path did not take.
+                if readers and len(_reads(readers[0], name)) == len(everywhere):
+                    moving, document = _with_parts(function, statement), source.document(frame)
+                    if len(moving) == len(block_of(trace, statement)):
+                        return
+                    place = _place_in(readers[0], name, first=function.name == "__init__")
+                    moved = edits.relocated(document, moving, partial(edits.insert_before, document, place))
+                    lines, what = tuple(each.lineno for each in moving), edits.flat(document, target)
+                    repair = Repair(Way.MOVE_TO_READER, (what,), lines, readers[0].name)
+                    # Several steps have used what was computed once: they would use what the parameters have become.
+                    safety = Safety.UNSAFE if len(trace.of(Stepped)) > 1 else Safety.SAFE
+                    yield from Fix.of(repair, safety, moved, rewrite=True)
                 return
 
 
-def _is_used_outside(document: Document, owner: ast.ClassDef, name: str) -> bool:
-    """True if code outside of a class uses an attribute of that name, be it in a branch that the path did not take."""
-    start, end = document.offset_of_line(owner.lineno), document.offset_of_line((owner.end_lineno or owner.lineno) + 1)
-    used = re.compile(rf"\.\s*{re.escape(name)}\b")
-    return used.search(document.text[:start]) is not None or used.search(document.text, end) is not None
-
-
-def _moved_to(
-    trace: Trace, document: Document, function: Definition, moving: list[ast.stmt], what: str, reader: Definition
-) -> Iterator[Fix]:
-    simple = inside(reader, ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
-    reading = [each for each in simple if _reads(each, what.rpartition(".")[2])]
-    place = first_line(reader.body) if function.name == "__init__" else min(reading, key=_line, default=None)
-    bound = {name for each in moving for name in stored_names(each)}
-    emptied = len(moving) == len(block_of(trace, moving[0]))
-    if place is None or emptied or bound & (arguments_of(reader) | names_of(reader)):
-        return
-    moved = edits.relocated(document, moving, partial(edits.insert_before, document, place))
-    near = None if place is first_line(reader.body) else place.lineno
-    way = Way.MOVE_TO_READER if near is None else Way.MOVE_TO_READING
-    repair = Repair(way, (what,), tuple(each.lineno for each in moving), reader.name, near)
-    # Several steps have used what was computed once: they would now use what the parameters have become.
-    safety = Safety.UNSAFE if len(trace.of(Stepped)) > 1 else Safety.SAFE
-    yield from Fix.of(repair, safety, moved, rewrite=True)
-
-
-def _line(statement: ast.stmt) -> int:
-    return statement.lineno
+def _place_in(reader: Definition, name: str, *, first: bool) -> ast.stmt:
+    """The first statement of a method, or the first simple one that reads an attribute."""
+    reading = [each for each in inside(reader, ast.Assign, ast.AugAssign, ast.Expr, ast.Return) if _reads(each, name)]
+    start = first_line(reader.body)
+    return start if first else min(reading, key=lambda each: each.lineno, default=start)
 
 
 def _with_parts(function: Definition, statement: ast.stmt) -> list[ast.stmt]:
@@ -253,40 +237,29 @@ def _with_parts(function: Definition, statement: ast.stmt) -> list[ast.stmt]:
     return moving
 
 
-def _reads(code: ast.AST, name: str) -> bool:
-    return any(each.attr == name and isinstance(each.ctx, ast.Load) for each in inside(code, ast.Attribute))
+def _reads(code: ast.AST, name: str) -> list[ast.Attribute]:
+    return [each for each in inside(code, ast.Attribute) if each.attr == name and isinstance(each.ctx, ast.Load)]
 
 
 def one_by_one(trace: Trace, source: Source, again: Site) -> Iterator[Fix]:
     """`losses = [f(x) for x in data]` and `for loss in losses:` become one loop, which computes each loss in turn."""
-    document = source.document(again)
-    loop = next(
-        (each for each in reversed(ancestry(trace, again.node)) if isinstance(each, (ast.For, ast.While))), None
-    )
+    document, around = source.document(again), ancestry(trace, again.node)
+    loop = next((each for each in reversed(around) if isinstance(each, ast.For)), None)
     match loop:
-        case ast.For(target=ast.Name(id=name), iter=ast.Name(id=every), orelse=[]) if loop.body[0].lineno > loop.lineno:
-            block = block_of(trace, loop)
+        case ast.For(target=ast.Name(id=name), iter=ast.Name(id=every)):
+            made = [each for each in given_to(trace, every) if function_of(trace, each) is function_of(trace, loop)]
         case _:
             return
-    place = next((i for i, each in enumerate(block) if each is loop), 0)
-    made = next((each for each in reversed(block[:place]) if every in stored_names(each)), None)
     match made:
-        case ast.Assign(
-            targets=[ast.Name()], value=ast.ListComp(elt=value, generators=[ast.comprehension(ifs=[]) as part])
-        ):
-            pass
-        case _:
-            return
-    function = function_of(trace, loop)
-    scopes: list[ast.stmt] = block if function is None else [function]
-    reads = [each for scope in scopes for each in contents(scope).names]
-    own = {id(each) for each in contents(made).names}
-    kept = sum(each.id == every for each in reads if id(each) not in own) > 1
-    lines = [f"{name} = {edits.flat(document, value)}", *([f"{every}.append({name}.detach())"] if kept else [])]
-    begun = edits.replace(document, made.value, "[]") if kept else edits.delete_statement(document, made)
-    new = edits.insert_before(document, loop.body[0], *lines)
-    header = (
-        edits.replace(document, loop.target, edits.flat(document, part.target)),
-        edits.replace(document, loop.iter, edits.flat(document, part.iter)),
-    )
-    yield from Fix.of(Repair(Way.EACH_IN_LOOP, (name,), (loop.lineno,)), Safety.SAFE, begun, *header, new, rewrite=True)
+        case [ast.ListComp(elt=value, generators=[ast.comprehension(ifs=[]) as part]) as first, *_]:
+            body = around[:1] if function_of(trace, loop) else block_of(trace, loop)
+            reads = [each for root in body for each in contents(root).names if each.id == every]
+            kept = any(each.lineno > loop.lineno for each in reads)
+            lines = [f"{name} = {edits.flat(document, value)}", *([f"{every}.append({name}.detach())"] if kept else [])]
+            statement = statement_of(trace, first)
+            begun = edits.replace(document, first, "[]") if kept else edits.delete_statement(document, statement)
+            new = edits.insert_before(document, loop.body[0], *lines)
+            taken = edits.replace(document, loop.target, edits.flat(document, part.target))
+            through = edits.replace(document, loop.iter, edits.flat(document, part.iter))
+            repair = Repair(Way.EACH_IN_LOOP, (name,), (loop.lineno,))
+            yield from Fix.of(repair, Safety.SAFE, begun, taken, through, new, rewrite=True)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeGuard
 
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Fix, Safety
@@ -21,6 +20,7 @@ from gradpath.fixes.detachment import detached_where_kept, detached_where_read, 
 from gradpath.fixes.forgetting import computed_each_time, emptied, forgotten
 from gradpath.fixes.moving import removed
 from gradpath.fixes.optimizer_fixes import parameter_of_result
+from gradpath.fixes.origins import given_to
 from gradpath.fixes.out_of_place import projected
 from gradpath.fixes.recomputation import Need, computed_where_read, recomputations
 from gradpath.interpreter.trace import Built, Cleared, Site, Stepped
@@ -116,21 +116,13 @@ def _started_again(case: second_calls.Case) -> Iterator[Fix]:
         if not isinstance(adding, ast.AugAssign) or old not in event.operands or adding.lineno < case.before.line:
             continue
         name = ast.unparse(adding.target)
-        begun = [each for each in case.trace.visits if _is_start(each, name)]
+        begun = [each for each in given_to(case.trace, name) if isinstance(each, ast.Constant)]
         outer = next((each for each in block if holds(each, adding)), None)
         if begun and outer is not None:
-            text = edits.flat(_document(case), begun[-1])
+            text = f"{name} = {edits.flat(_document(case), begun[-1])}"
             edit = edits.insert_before(_document(case), outer, text)
             yield from Fix.of(Repair(Way.RESTART, (name,), (outer.lineno,), text), Safety.SAFE, edit)
         return
-
-
-def _is_start(statement: ast.AST, name: str) -> TypeGuard[ast.Assign]:
-    """True if a statement gives a variable a constant number."""
-    match statement:
-        case ast.Assign(targets=[ast.Name(id=bound)], value=ast.Constant(value=int() | float())):
-            return bound == name
-    return False
 
 
 # One call for all

@@ -11,7 +11,7 @@ from gradpath.findings.estimates import estimates
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.report import Finding, Report, Rule, Source, reports
 from gradpath.findings.unreached import unreached
-from gradpath.fixes.cut_fixes import turned
+from gradpath.fixes.relaxation import straight_through
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.rules.terms.constant_criteria import ConstantCriterion, constant_criteria
 from gradpath.rules.terms.constant_terms import Term, constant_terms
@@ -44,7 +44,7 @@ def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST |
     yield from cancelled(trace, ran)
     yield from anchored(trace, source, ran)
     for each in estimates(trace, ran):
-        yield replace(each.report(trace, source), fixes=source.proposed(turned(source, each.site)))
+        yield replace(each.report(trace, source), fixes=source.proposed(straight_through(trace, source, each.site)))
     yield from drawn_terms(trace, ran)
     yield from unused_terms(trace, source, ran)
     yield from flat_terms(trace, source, ran)

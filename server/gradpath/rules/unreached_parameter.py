@@ -22,7 +22,8 @@ from gradpath.findings.unreached import (
     may_be_meant,
     unreached,
 )
-from gradpath.fixes.cut_fixes import added, turned, undone
+from gradpath.fixes.cut_fixes import added, undone
+from gradpath.fixes.relaxation import straight_through
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.rules.terms.left_out_losses import LeftOut, left_out_losses
@@ -191,7 +192,7 @@ def _cut(trace: Trace, source: Source, place: Place) -> Iterator[Step]:
 def _fixes(trace: Trace, source: Source, places: Sequence[Place]) -> Iterator[Fix]:
     for place in places[:MOST_CUTS]:
         if place.estimate is not None:
-            yield from turned(source, place.site)
+            yield from straight_through(trace, source, place.site)
     severed_here = [each.severed for each in places[:MOST_CUTS] if not cuts.is_for_array(trace, each.severed.cause)]
     for severed in () if any(map(is_straight_through, severed_here)) else severed_here:
         yield from undone(trace, source, severed.cause, severed.ran.site, severed.site)

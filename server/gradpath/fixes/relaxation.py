@@ -1,4 +1,4 @@
-"""The expectation over the probabilities in place of the most likely choice, whose index has no gradient."""
+"""What has no gradient, in a form that has one: a straight-through estimate, an expectation, or no threshold."""
 
 from __future__ import annotations
 
@@ -17,10 +17,83 @@ from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.imports import is_of_torch
 from gradpath.source.index import contents
+from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass
 
 CONVERSIONS = CASTS | {"float", "double", "half", "bfloat16", "type_as"}
 """Methods that give another type to what is chosen."""
+
+MOST = 3
+"""Uses of one choice that are tried."""
+
+
+def straight_through(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
+    """A straight-through estimate: `x + (q - x).detach()` has the value of `q`, the gradient of `x`.
+
+    `q` is computed from `x`, chosen by it, or written into zeros like it; or they are in an estimate that is the wrong
+    way round, or lacks its `.detach()`.
+    """
+    node: ast.AST = site.node
+    if isinstance(node, ast.Compare):
+        node = ancestry(trace, node)[-2]
+    match node, getattr(statement_of(trace, node), "value", None):
+        case (
+            ast.BinOp(
+                left=value,
+                op=ast.Add(),
+                right=ast.Call(func=ast.Attribute(attr="detach", value=ast.BinOp(left=lender, op=ast.Sub()))),
+            ),
+            _,
+        ):
+            pass
+        case ast.BinOp(left=lender, op=ast.Add(), right=ast.BinOp(left=value, op=ast.Sub(), right=again)), _ if (
+            ast.dump(again) == ast.dump(lender)
+        ):
+            pass
+        case ast.Call(func=ast.Attribute(attr=name), args=[lender, *_]), ast.expr() as value if name.endswith("_like"):
+            if value is node:
+                return
+            node = value
+        case (
+            (
+                ast.Call(func=ast.Attribute(value=lender), args=[])
+                | ast.Call(func=ast.Attribute(), args=[lender])
+                | ast.Call(func=ast.Attribute(attr="where"), args=[ast.Compare(left=lender), _, _])
+            ) as value,
+            _,
+        ):
+            pass
+        case _:
+            return
+    document = source.document(site)
+    giver = edits.followed(edits.flat(document, lender), lender, "")
+    text = f"{giver} + ({edits.flat(document, value)} - {giver}).detach()"
+    named = last_name(value.func) if isinstance(value, ast.Call) else ""
+    repair = Repair(Way.LEND_GRADIENT, (named or giver,), (site.line,), text)
+    written = text if isinstance(node, ast.BinOp) else f"({text})"
+    yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, node, written),))
+
+
+def undecided(trace: Trace, source: Source, cause: Cause, compared: ast.Compare) -> Iterator[Fix]:
+    """The probability itself instead of what is decided from it: `p > 0.5`; or how much one value exceeds another."""
+    if cause.site is None or isinstance(ancestry(trace, compared)[-2], ast.Subscript | ast.BoolOp | ast.Call):
+        return  # A choice is wanted, and no probability.
+    document, (outer, _) = source.document(cause.site), _converted(trace, compared)
+    match compared:
+        case ast.Compare(left=high, ops=[ast.Gt() | ast.GtE()], comparators=[low]):
+            kept = document.slice(document.range_of(high))
+            kept = kept if is_probable(cause) else edits.followed(kept, high, ".sigmoid()")
+            shown = " ".join(kept.split())
+            repair = Repair(Way.NO_THRESHOLD, text=shown) if len(shown) <= 40 else Repair(Way.THE_PROBABILITY)
+            yield Fix.by(repair, Safety.UNSAFE, (_put(trace, document, outer, kept),))
+        case ast.Compare(left=low, ops=[ast.Lt() | ast.LtE()], comparators=[high]):
+            pass
+        case _:
+            return
+    if not isinstance(low, ast.Constant) and not isinstance(high, ast.Constant):
+        more, less = (edits.followed(edits.flat(document, each), each, "") for each in (high, low))
+        text = f"({more} - {less}).sigmoid()"
+        yield Fix.by(Repair(Way.SMOOTH, text=text), Safety.UNSAFE, (_put(trace, document, outer, text),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,66 +120,54 @@ def expected(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     match given_to:
         case ast.Assign(targets=[ast.Name(id=name) | ast.Tuple(elts=[ast.Name(), ast.Name(id=name)])]):
             uses = _reads(trace, given_to, name)
+            gone = removed(trace, document, given_to) if name == choice.probabilities else None
         case _:
-            name, uses = "", [made]
-    gone = (
-        removed(trace, document, given_to) if name == choice.probabilities and isinstance(given_to, ast.stmt) else None
-    )
-    rest = () if gone is None else (gone,)
+            uses, gone = [made], None
     numbers = False
     for use in uses[:MOST]:
         whole, parent = _converted(trace, use)
         match parent:
             case ast.Call(func=ast.Name(id="one_hot") | ast.Attribute(attr="one_hot")):
-                whole, _ = _converted(trace, parent)
-                yield _fix(choice.probabilities, edits.replace(document, whole, choice.probabilities), *rest)
+                (whole, _), text = _converted(trace, parent), choice.probabilities
             case ast.Subscript(value=table, slice=index) if index is whole:
-                text = f"{choice.last} @ {edits.flat(document, table)}"
-                yield _fix(text, _put(trace, document, parent, text), *rest)
+                whole, text = parent, f"{choice.last} @ {edits.flat(document, table)}"
             case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
                 other, dim = right if left is whole else left, choice.dim
                 label = edits.followed(edits.flat(document, other), other, f".long().unsqueeze({dim})")
-                text = f"{choice.probabilities}.gather({dim}, {label}).squeeze({dim})"
-                yield _fix(text, edits.replace(document, parent, text), *rest)
-            case ast.Compare() | ast.Subscript() | ast.Slice() | ast.Tuple() | None:
-                pass
+                whole, text = parent, f"{choice.probabilities}.gather({dim}, {label}).squeeze({dim})"
             case _:
                 numbers = True
+                continue
+        changes = filter(None, (_put(trace, document, whole, text), gone))
+        yield Fix.by(Repair(Way.EXPECTATION, text=text), Safety.UNSAFE, tuple(changes))
     if numbers:
         yield _number(trace, source, cause.site, choice, made)
 
 
-MOST = 3
-"""Uses of one choice that are tried."""
-
-
 def _choice(source: Source, cause: Cause) -> _Choice | None:
     """The choice that a cut is, along one dimension."""
-    match cause.site and cause.site.node:
-        case ast.Call(func=ast.Attribute(attr="argmax" | "max", value=scores), args=given, keywords=options) if (
-            cause.site
-        ):
-            if is_of_torch(scores, source.names(cause.site.path)) and given:
+    if cause.site is None or short_operation(cause.detail) not in ("argmax", "max"):
+        return None
+    match cause.site.node:
+        case ast.Call(func=ast.Attribute(value=scores), args=given, keywords=options):
+            if is_of_torch(scores, source.names(cause.site.path)):
                 scores, given = given[0], given[1:]
         case _:
             return None
-    if short_operation(cause.detail) not in ("argmax", "max"):
-        return None
     axes = [*given, *(each.value for each in options if each.arg in ("dim", "axis"))]
-    document = source.document(cause.site)
-    if len(axes) != 1 or len(given) + len(options) > 1:
+    if len(axes) != 1:
         return None
+    document = source.document(cause.site)
     dim, text = edits.flat(document, axes[0]), edits.flat(document, scores)
-    return _Choice(
-        document, scores, dim, text if is_probable(cause) else edits.followed(text, scores, f".softmax(dim={dim})")
-    )
+    probable = text if is_probable(cause) else edits.followed(text, scores, f".softmax(dim={dim})")
+    return _Choice(document, scores, dim, probable)
 
 
 def is_probable(cause: Cause) -> bool:
     """True if a choice is made from probabilities, in whatever shape they are."""
     made = next(iter(cause.tensor.maker), None)
-    while made is not None and made.maker and short_operation(made.operation) in _SHAPING:
-        made = made.maker[0]
+    while made is not None and short_operation(made.operation) in _SHAPING:
+        made = next(iter(made.maker), None)
     return made is not None and short_operation(made.operation) in ("softmax", "sigmoid")
 
 
@@ -150,7 +211,7 @@ def _number(trace: Trace, source: Source, site: Site, choice: _Choice, made: ast
             pass  # A softmax, whose argument has its size.
         case _:
             sized = ""
-    if torch is None or not sized:
+    if not sized:
         repair = Repair(Way.DROP_CUT, lines=(site.line,), text=edits.flat(document, made).removeprefix(scores))
         return Fix.by(repair, Safety.UNSAFE, (edits.replace(document, made, scores),))
     text = f"{choice.last} @ {torch}.arange({sized}.size({choice.dim})).to({sized})"
@@ -162,10 +223,10 @@ def _number(trace: Trace, source: Source, site: Site, choice: _Choice, made: ast
 
 
 def _put(trace: Trace, document: Document, node: ast.AST, text: str) -> Edit:
-    """An operation in place of an expression, in parentheses unless that is all that a statement gives."""
+    """Another expression in place of one, in parentheses if it needs them; what would give a variable itself goes."""
     *_, parent = (node, *ancestry(trace, node)[:-1])
-    return edits.replace(document, node, text if isinstance(parent, ast.stmt) else f"({text})")
-
-
-def _fix(text: str, *changes: Edit) -> Fix:
-    return Fix.by(Repair(Way.EXPECTATION, text=text), Safety.UNSAFE, changes)
+    match parent:
+        case ast.Assign(targets=[ast.Name(id=name)]) if name == text:
+            return removed(trace, document, parent) or edits.replace(document, node, text)
+    bare = isinstance(parent, ast.stmt) or isinstance(ast.parse(f"({text})", mode="eval").body, edits.ATOMS)
+    return edits.replace(document, node, text if bare else f"({text})")

@@ -80,13 +80,7 @@ class Entry:
 @once
 def flow_of(trace: Trace) -> list[Entry]:
     """The events that affect gradients on a path, in order."""
-    cleared = {event.site for event in trace.of(Cleared)}
-    return [
-        entry
-        for event in trace.events
-        if type(event) in _TELLING and not _is_part_of(event, cleared)
-        for entry in _entries(trace, event)
-    ]
+    return [entry for event in trace.events if type(event) in _TELLING for entry in _entries(trace, event)]
 
 
 def concerning(trace: Trace, tensor: Tensor) -> list[Entry]:
@@ -113,11 +107,6 @@ def moment_of(flow: Sequence[Entry], event: Event) -> int:
 def place_in(events: Sequence[object], event: object) -> int:
     """The index of an event itself, and not of one that is equal to it."""
     return next(index for index, each in enumerate(events) if each is event)
-
-
-def _is_part_of(event: Event, cleared: Collection[Site]) -> bool:
-    """True if a write is that of `zero_grad(set_to_none=False)`, which has an event of its own."""
-    return isinstance(event, Mutated) and event.write.operation == "torch.Tensor.zero_" and event.site in cleared
 
 
 _TELLING = frozenset({BackwardRan, Stepped, Cleared, GradientSet, Mutated, Replaced, Lent})

@@ -18,7 +18,7 @@ from gradpath.rules.ownership.copies import copied, of_copies, rebound, replaced
 from gradpath.rules.ownership.doubled import doubled, given_twice, repeated
 from gradpath.rules.ownership.forgotten_groups import Forgotten, appending, forgotten
 from gradpath.rules.ownership.free_leaves import free
-from gradpath.rules.ownership.hidden_modules import hidden, made_in_forward, shown
+from gradpath.rules.ownership.hidden_modules import hidden, made_in_forward
 from gradpath.rules.ownership.lacking import Lacking, is_of_layer
 from gradpath.rules.ownership.left_behind import left_behind, targets
 from gradpath.rules.ownership.left_out import left_out, ungrouped, unheld
@@ -46,7 +46,7 @@ _FINDERS = (rebound, copied, unregistered, given_twice, repeated, remade, ungrou
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Parts that a model got after its optimizer was made, and parts in a plain container of it."""
-    for find_alone in (hidden, shown, loose, made_in_forward, left_by_hand, used_up, left_behind):
+    for find_alone in (hidden, loose, made_in_forward, left_by_hand, used_up, left_behind):
         yield from find_alone(trace, source)
     for group in forgotten(trace):
         yield _forgotten(trace, source, group)

@@ -23,43 +23,34 @@ _COLLECTING = words("add_module named_parameters parameters register_buffer regi
 
 
 def hidden(trace: Trace, source: Source) -> Iterator[Report]:
-    """The modules that a `forward` without a caller computes with, or a loss, and that `parameters()` leaves out.
+    """The modules that `parameters()` leaves out, where the optimizer is not seen.
 
-    The optimizer is not seen. No code outside of the class may use the attribute, and the class may not handle its
-    modules itself. A file that runs a backward beside such a `forward` may not make an object of the class, unless as
-    a part of another: what it trains is judged there.
+    A `forward` without a caller computes with them, or a loss, or an object has them whose class has no `forward`, and
+    no heir in its file. No code outside of the class may use the attribute, and the class may not handle its modules
+    itself. A file that runs a backward beside such a `forward` may not make an object of the class, unless as a part of
+    another: what it trains is judged there.
     """
     steps = trace.of(Stepped)
-    if trace.of(Given) or not (_is_stepped_unseen(trace, steps) if steps else _is_alone(trace)):
-        return
+    computes = not trace.of(Given) and (_is_stepped_unseen(trace, steps) if steps else _is_alone(trace))
+    shows = not trace.among(Given, Stepped, BackwardRan) and is_whole(trace)
     used = {id(tensor) for event in trace.of(Built) for tensor in event.operands}
     used |= {id(maker) for event in trace.of(Built) for made in event.node.outputs for maker in made.maker}
-    for event in trace.of(Overlooked):
-        owner = class_of(trace, event.site.node)
-        place = event.site.node
+    for event in trace.of(Overlooked) if computes or shows else ():
+        owner, place = class_of(trace, event.site.node), event.site.node
         if owner is None or not isinstance(place, ast.Attribute):
             continue
-        if used.isdisjoint(map(id, event.tensors)):
-            continue
         tree = source.tree(event.site.path)
-        trains = not steps and any(method == "backward" for _, method, _ in methods_called(tree))
-        if not _collects(owner) and not _is_used_outside(tree, owner, place.attr, trains):
-            yield _overlooked(trace, source, event)
+        computed = computes and not used.isdisjoint(map(id, event.tensors))
+        if computed or (shows and _has_neither_forward_nor_heir(tree, owner)):
+            trains = computed and not steps and any(method == "backward" for _, method, _ in methods_called(tree))
+            if not _collects(owner) and not _is_used_outside(tree, owner, place.attr, trains):
+                yield _overlooked(trace, source, event)
 
 
-def shown(trace: Trace, source: Source) -> Iterator[Report]:
-    """The modules that `parameters()` leaves out of an object whose class has no `forward`, and no heir in its file."""
-    if trace.among(Given, Stepped, BackwardRan) or not is_whole(trace):
-        return
-    for event in trace.of(Overlooked):
-        owner, place = class_of(trace, event.site.node), event.site.node
-        if owner is None or has_method(owner, "forward") or not isinstance(place, ast.Attribute):
-            continue
-        tree = source.tree(event.site.path)
-        bases = [last_name(base) for each in tree.body if isinstance(each, ast.ClassDef) for base in each.bases]
-        handled = _collects(owner) or _is_used_outside(tree, owner, place.attr, trains=False)
-        if not handled and owner.name not in bases:
-            yield _overlooked(trace, source, event)
+def _has_neither_forward_nor_heir(tree: ast.Module, owner: ast.ClassDef) -> bool:
+    """True if a class has no `forward`, and no class of its file inherits one for it."""
+    bases = (last_name(base) for each in tree.body if isinstance(each, ast.ClassDef) for base in each.bases)
+    return not has_method(owner, "forward") and owner.name not in bases
 
 
 def _overlooked(trace: Trace, source: Source, event: Overlooked) -> Report:

@@ -18,7 +18,7 @@ from gradpath.fixes.cut_fixes import undone
 from gradpath.interpreter.trace import BackwardRan, Mixed, Mutated, Site, Stepped, Trace, iterations_between, once
 from gradpath.rules.terms.constant_criteria import LOSSES
 from gradpath.rules.terms.constant_gradients import asked_for, constant_gradients
-from gradpath.rules.terms.summands import SCALING, constants, terms
+from gradpath.rules.terms.summands import SCALING, constants, on_the_way, terms
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.traversal import reachable
@@ -274,14 +274,8 @@ def _written(trace: Trace) -> dict[int, list[Tensor]]:
 
 def _onward(value: Tensor) -> list[Tensor]:
     """What was computed on the way from what was cut off to a value, and the value itself."""
-    every = list(value.lineage())
-    used: dict[Tensor, list[Tensor]] = {}
-    for each in every:
-        for source in each.maker:
-            used.setdefault(source, []).append(each)
-    cut = [each for each in every if each.cut is not None]
-    onward = reachable((user for each in cut for user in used.get(each, ())), lambda each: used.get(each, ()))
-    return list(dict.fromkeys((value, *onward)))
+    cut = (each for each in value.lineage() if each.cut is not None)
+    return list(dict.fromkeys((value, *on_the_way(value, cut))))
 
 
 def _is_penalty(term: Tensor, gradient: Tensor) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import built_of, is_sum, nodes_of, terms_of, uses_of
@@ -12,6 +12,7 @@ from gradpath.findings.syntax import class_of
 from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
 from gradpath.source.index import contents, inside
 from gradpath.source.nodes import noted
+from gradpath.support.traversal import reachable
 
 SCALING = ("mul", "div")
 
@@ -25,6 +26,15 @@ def terms(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Site]]:
     for tensor in (each for node in nodes for each in built[node].operands):
         if tensor.node is not None and tensor.node not in zone:
             yield tensor, tensor.node.site
+
+
+def on_the_way(value: Tensor, starts: Iterable[Tensor]) -> Iterator[Tensor]:
+    """What was computed of some tensors on the way to a value, the value included."""
+    used: dict[Tensor, list[Tensor]] = {}
+    for each in value.lineage():
+        for source in each.maker:
+            used.setdefault(source, []).append(each)
+    return reachable((user for each in starts for user in used.get(each, ())), lambda each: used.get(each, ()))
 
 
 def constants(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Built, bool]]:

@@ -15,7 +15,7 @@ from gradpath.findings.ways import Severed, ways_to
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import BackwardRan, Cleared, Event, GradientSet, Stepped, Trace, once
 from gradpath.rules.terms.cut_terms import CutTerm
-from gradpath.rules.terms.summands import terms
+from gradpath.rules.terms.summands import on_the_way, terms
 
 
 def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[CutTerm]:
@@ -52,21 +52,8 @@ def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Cut
 
 def _is_for_nobody(term: Tensor, cut: Tensor, used: Set[int]) -> bool:
     """True if a value goes into a term through weights, and no gradient of these is used."""
-    met: set[int] = set()
-    depends: dict[int, bool] = {id(cut): True}
-    todo = [term]
-    while todo:
-        tensor = todo[-1]
-        waiting = [each for each in tensor.maker if id(each) not in depends]
-        if waiting and id(tensor) not in depends:
-            depends.setdefault(id(tensor), False)
-            todo += waiting
-            continue
-        todo.pop()
-        if any(depends[id(each)] for each in tensor.maker if id(each) in depends):
-            depends[id(tensor)] = True
-            edges = () if tensor.node is None else tensor.node.edges
-            met.update(id(edge.accumulates) for edge in edges if edge.accumulates is not None)
+    edges = (edge for each in on_the_way(term, [cut]) if each.node is not None for edge in each.node.edges)
+    met = {id(edge.accumulates) for edge in edges if edge.accumulates is not None}
     return bool(met) and met.isdisjoint(used)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
@@ -49,7 +49,7 @@ def is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
 
     Either a backward has freed it already, or the program has ended without one.
     """
-    if tensor.node is None or tensor.is_open or _is_of_counts(tensor.node, counts(trace)):
+    if tensor.node is None or tensor.is_open:
         return False
     below = _surely_below(tensor.node, executed)
     if any(node in executed for node in below):
@@ -93,13 +93,6 @@ def counts(trace: Trace) -> frozenset[Node]:
             divides = name == "other" and event.node.name == "torch.div"
             (dividing if divides else others).update(each.node for each in tensors if each.node is not None)
     return frozenset(node for node in dividing - others if node.is_open or node.name == PRESUMED)
-
-
-def _is_of_counts(node: Node, counts: Set[Node]) -> bool:
-    """True if a node represents a count, or what scales one."""
-    return node in counts or (
-        node.name in SCALINGS and bool(node.edges) and all(_is_of_counts(each, counts) for each in node.edges)
-    )
 
 
 def _is_part(node: Node) -> bool:

@@ -30,21 +30,8 @@ from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
 
-HARMLESS = (
-    "torch.",
-    "print",
-    "tqdm",
-    "wandb.",
-    "len",
-    "logging.",
-    "logger.",
-    "os.",
-    "sys.",
-    "time.",
-    "json.",
-    "math.",
-)
-"""Prefixes of unknown callees that certainly leave gradients alone."""
+HARMLESS = "torch."
+"""The prefix of unknown callees that certainly leave gradients alone: what of PyTorch does not is modelled."""
 
 
 _KEEPING = frozenset({"clip", "clamp", "clamp_", "div_"})

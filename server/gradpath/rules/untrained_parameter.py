@@ -108,7 +108,8 @@ def _denied(trace: Trace, report: Report) -> bool:
         named = not report.about or event.name in report.about  # `encoder, decoder = Encoder(), Decoder()`
         if named and event.site.node is report.at.node and not held.isdisjoint(ways_of(trace, event)):
             return True
-    if any(bound.site.node is report.at.node and id(bound.tensor) in held for bound in trace.of(Bound)):
+    there = [bound for bound in trace.of(Bound) if bound.site.node is report.at.node]
+    if any(id(each.tensor) in held for each in there if not report.about or each.name in report.about):
         return True
     twice = {id(each.optimizer) for pair in doubled(trace) for each in pair}
     twice |= {id(each.optimizer) for each in trace.of(Given) if each.twice}

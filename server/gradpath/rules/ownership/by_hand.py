@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.gradient_flow import is_harmless, is_whole, updated_by_hand
-from gradpath.findings.graphs import leaves_with_gradient
+from gradpath.findings.graphs import leaves_with_gradient, reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import function_of
@@ -48,14 +48,16 @@ def left_by_hand(trace: Trace, source: Source) -> Iterator[Report]:
                     Step(beside[1].site, "moves others, and leaves it as it is"),
                 ),
                 help=f"update `{name}` as well, and clear its gradient",
+                about=(bound.name,),
             )
 
 
 def _are_together(trace: Trace, leaf: Tensor, other: Tensor) -> bool:
-    """True if one call of a function has made two leaves, outside of its loops: they belong together."""
+    """True if one call of a function has made two leaves, outside of its loops, and one backward reaches both."""
     one, two = leaf.origin, other.origin
     same = one.caller is two.caller and function_of(trace, one.node) is function_of(trace, two.node)
-    return same and other.operation not in (UNSEEN, "parameter") and not (one.loops or two.loops)
+    made = same and other.operation not in (UNSEEN, "parameter") and not (one.loops or two.loops)
+    return made and any({leaf, other} <= {*reached_leaves(run)} for run in trace.of(BackwardRan))
 
 
 def _is_asked(source: Source, bound: Bound) -> bool:

@@ -206,10 +206,17 @@ def _by_values_alone(
         one = scalar or _unscaled(value).one_element is True or cause.tensor.operation == PRESUMED_LOSS
         off = one and cause.how in (*_VALUES_ALONE, *cuts.COPIES)
         off = off or (cause.how in SWITCHED_OFF and _is_of_live_input(value))
+        off = off or (one and _is_of_score(cause))
         if off or (cause.how in ("detach", "data", *SWITCHED_OFF) and _is_measured(value, trace)):
             cut = cause.tensor.cut
             kept = parameter if cut is None or cut.source is None else cut.source
             yield Term(cause, kept, added, ran, measured=True, value=value)
+
+
+def _is_of_score(cause: cuts.Cause) -> bool:
+    """True if a log-probability is cut off where it was computed: the term is there to raise or lower it."""
+    cut = cause.tensor.cut
+    return cut is not None and cut.source is not None and cut.source.operation.endswith("log_prob")
 
 
 def _is_of_live_input(value: Tensor) -> bool:

@@ -14,6 +14,7 @@ from gradpath.findings.stories import same_activation, short_operation
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.interpreter.trace import (
     BackwardRan,
+    Built,
     Cleared,
     Event,
     GradientSet,
@@ -157,11 +158,23 @@ def updated_by_hand(trace: Trace, event: Mutated | Replaced) -> Tensor | None:
 
 def _is_of_gradient(trace: Trace, event: Mutated | Replaced, leaf: Tensor) -> bool:
     """True if a leaf gets what was computed from a gradient that a backward left in it, or in another leaf."""
-    sources = event.sources if isinstance(event, Mutated) else (event.source,)
-    lineage = (each for source in sources if source is not None for each in source.lineage())
+    lineage = (each for source in _written(trace, event) for each in source.lineage())
     made = {each.origin for each in lineage if each.operation == "gradient"}
     runs = (run for run in trace.of(BackwardRan) if run.call.accumulates and run.site in made) if made else ()
     return any(each is leaf for run in runs for each in reached_leaves(run))
+
+
+def _written(trace: Trace, event: Mutated | Replaced) -> Sequence[Tensor]:
+    """What was written, also where what it is written into got the graph of that: `w.data[mask] = (w + step)[mask]`."""
+    if isinstance(event, Replaced):
+        return () if event.source is None else (event.source,)
+    return event.sources or _built_at(trace).get(event.site, ())
+
+
+@once
+def _built_at(trace: Trace) -> Mapping[Site, Sequence[Tensor]]:
+    """The operands of the last node of each place."""
+    return {event.site: event.operands for event in trace.of(Built)}
 
 
 @once

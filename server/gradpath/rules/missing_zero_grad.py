@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradpath.diagnostic import Edit, Fix, Level, Safety
+from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.gradient_flow import (
     Effect,
     Entry,
@@ -156,20 +156,21 @@ def _each_cleared(
 
 
 def _clearing(trace: Trace, source: Source) -> Iterator[Fix]:
-    """Clear the gradients after each update by hand."""
-    found: dict[ast.stmt, Edit | None] = {}
-    lines: list[str] = []
+    """Clear the gradients after each update by hand, or after the last one of a block that updates one leaf."""
+    found: dict[tuple[str, ast.AST], tuple[Site, ast.stmt]] = {}
     for event in trace.among(Mutated, Replaced):
         assert isinstance(event, Mutated | Replaced)
         statement = statement_of(trace, event.site.node)
         gradient = _gradient_in(trace, source, event)
-        if gradient is None or statement in found or updated_by_hand(trace, event) is None:
+        if gradient is None or updated_by_hand(trace, event) is None:
             continue
-        lines.append(f"{gradient} = None")
-        found[statement] = edits.insert_after(source.document(event.site), statement, lines[-1])
-    made = tuple(edit for edit in found.values() if edit is not None)
-    if made and len(made) == len(found):
-        yield Fix.by(Repair(Way.CLEAR_AFTER_UPDATE, text=lines[0]), Safety.UNSAFE, made)
+        found[f"{gradient} = None", ancestry(trace, statement)[-2]] = event.site, statement
+    made = [
+        edits.insert_after(source.document(site), statement, line) for (line, _), (site, statement) in found.items()
+    ]
+    certain = tuple(edit for edit in made if edit is not None)
+    if certain and len(certain) == len(made):
+        yield Fix.by(Repair(Way.CLEAR_AFTER_UPDATE, text=next(iter(found))[0]), Safety.UNSAFE, certain)
 
 
 def _gradient_in(trace: Trace, source: Source, event: Mutated | Replaced) -> str | None:
@@ -178,7 +179,10 @@ def _gradient_in(trace: Trace, source: Source, event: Mutated | Replaced) -> str
     if read is not None:
         return source.text(event.site, read)
     match event.site.node:
-        case ast.Attribute(value=ast.Name() | ast.Attribute() as leaf, attr="data"):
+        case (
+            ast.Attribute(value=ast.Name() | ast.Attribute() as leaf, attr="data")
+            | ast.Subscript(value=ast.Attribute(value=ast.Name() | ast.Attribute() as leaf, attr="data"))
+        ):
             return f"{source.text(event.site, leaf)}.grad"
     return None
 

@@ -388,13 +388,38 @@ def presumed_instance(
 
 
 def _assigned_later(cls: Class, function: ast.AST) -> set[str]:
-    """The attributes of `self` that methods other than `__init__` and `function` assign, or store items in."""
-    found: set[str] = set()
-    for each in cls.mro:
-        for method in each.node.body if each.node is not None else ():
-            if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and method.name != "__init__":
-                found |= _assigned(method) if method is not function else set()
-    return found
+    """The attributes of `self` that methods other than `function` assign after `__init__`, or store items in."""
+    methods = [method for each in cls.mro if each.node is not None for method in each.node.body]
+    defined = [each for each in methods if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    later = _run_later(defined)
+    return set().union(*(_assigned(each) for each in defined if each is not function and each.name in later))
+
+
+def _run_later(methods: Sequence[ast.FunctionDef | ast.AsyncFunctionDef]) -> set[str]:
+    """The names of all methods but `__init__` and those that it alone leads to: they are parts of it."""
+    calls: dict[str, set[str]] = {}
+    for each in methods:
+        calls.setdefault(each.name, set()).update(_own_calls(each))
+    todo, led = ["__init__"], {"__init__"}
+    for name in todo:
+        more = calls.get(name, set()) & calls.keys() - led
+        led |= more
+        todo += more
+    later = calls.keys() - led
+    while more := led & set().union(*(calls[each] for each in later)):
+        led -= more
+        later |= more
+    return later
+
+
+@noted
+def _own_calls(method: ast.AST) -> frozenset[str]:
+    """The methods of `self` that a method calls, or names."""
+    return frozenset(
+        each.attr
+        for each in nodes(method)
+        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == "self"
+    )
 
 
 @noted

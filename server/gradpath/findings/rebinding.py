@@ -91,7 +91,7 @@ def _is_of_model(event: Bound, states: Mapping[int, Taken]) -> bool:
 
 
 def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
-    """True if `name = ...` is in a loop over `name`, and `name` is not read before the next iteration."""
+    """True if `name = ...` is in a loop over `name`, or that looks it up, and is not read before the next iteration."""
     match statement:
         case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name and _gives_another(value, name):
             pass
@@ -99,7 +99,7 @@ def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
             return False
     around = reversed(ancestry(trace, statement))
     loop = next((each for each in around if isinstance(each, (ast.For, ast.AsyncFor, ast.While))), None)
-    if loop is None or name not in _given_by(loop):
+    if loop is None or not (name in _given_by(loop) or _is_looked_up(loop, statement, name)):
         return False
     last = statement.end_lineno or statement.lineno
     body = function_of(trace, statement) or trace.entry
@@ -108,6 +108,16 @@ def _is_lost(trace: Trace, statement: ast.Assign, name: str) -> bool:
     elsewhere = {part for other in others for part in contents(other).names}
     reads = (each for each in contents(body).names if each.id == name and isinstance(each.ctx, ast.Load))
     return not any(each.lineno > last and each not in elsewhere for each in reads)
+
+
+def _is_looked_up(loop: ast.stmt, statement: ast.stmt, name: str) -> bool:
+    """True if a loop takes the variable out of a dict or a list before a statement: `p = averages[key]`."""
+    return any(
+        isinstance(each.value, ast.Subscript) and each.lineno < statement.lineno
+        for each in inside(loop, ast.Assign)
+        for target in each.targets
+        if isinstance(target, ast.Name) and target.id == name
+    )
 
 
 def _gives_another(value: ast.expr, name: str) -> bool:

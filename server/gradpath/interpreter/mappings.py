@@ -8,11 +8,12 @@ from __future__ import annotations
 import operator as host
 from collections.abc import Callable, Iterator, KeysView, Mapping, Sequence
 from collections.abc import Set as Collected
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from gradpath.interpreter.bounds import shown
 from gradpath.interpreter.containers import List, contains
-from gradpath.interpreter.iteration import ORDINAL, SOME, Container, sample, sequence
+from gradpath.interpreter.iteration import ORDINAL, SOME, Container, endless, sample, sequence
 from gradpath.interpreter.origins import Call, Item
 from gradpath.interpreter.values import (
     CONSTANTS,
@@ -258,7 +259,7 @@ def _pairs_of(machine: Machine, value: Unknown) -> list[Value]:
     if value.origin.name != "items" and not value.origin.name.startswith("named_"):
         return []
     item = machine.library.unknown_item
-    pairs = [item(machine, value, None) for _ in range(SOME)]
+    pairs = islice(endless(machine, value, ()), SOME)
     return [(item(machine, pair, 0), item(machine, pair, 1)) for pair in pairs if isinstance(pair, Unknown)]
 
 

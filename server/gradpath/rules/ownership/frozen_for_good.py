@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.aliases import whole_of
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.gradient_flow import is_harmless
-from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.graphs import reached_leaves, takes
 from gradpath.findings.learning import Learner, learners
 from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Report, Source, Step
@@ -129,8 +129,8 @@ def _is_trained_in_part(trace: Trace, frozen: Flagged) -> bool:
     own = set(map(id, whole.storage.whole()))
     used = {number: learner for number, learner in learners(trace).items() if learner.used}
     return any(id(each.tensor.storage) in own for each in used.values()) or any(
-        not used.keys().isdisjoint(map(id, event.operands))
-        and any(one is whole for each in event.operands for one in each.ancestors())
+        any(takes(event.node, each.tensor) for each in used.values())
+        and any(one is whole for each in event.node.outputs for one in each.ancestors())
         for event in trace.of(Built)
     )
 

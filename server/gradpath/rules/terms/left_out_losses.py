@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence, Set
 
 from gradpath.autograd.tensor import Node, Tensor
+from gradpath.findings.cuts import COMPARISONS
 from gradpath.findings.gradient_flow import is_whole, place_in
 from gradpath.findings.graphs import executed_nodes, leaves, reached_leaves, uses_of
 from gradpath.findings.learning import learners
@@ -18,6 +19,7 @@ from gradpath.fixes.cut_fixes import added
 from gradpath.interpreter.trace import (
     BackwardRan,
     Built,
+    CutOff,
     Site,
     Stepped,
     Trace,
@@ -120,10 +122,22 @@ def _is_cut_off(trace: Trace, loss: Tensor, leaf: Tensor) -> bool:
 
 
 def _is_passed_on(trace: Trace, loss: Tensor) -> bool:
-    """True if something else may back-propagate a loss: it was returned, kept or handed to what is not seen."""
+    """True if something else may back-propagate a loss: it was returned, kept or handed to what is not seen.
+
+    Or it was compared, as with the loss that may be taken in its place: `first if first > second else second`.
+    """
     if loss.left is not None or any(tensor_of(each) is loss for each in in_record(trace.returned)):
         return True
+    if id(loss) in _compared(trace):
+        return True
     return any(isinstance(bound.site.node, ast.Attribute) for bound in bindings(trace, loss))
+
+
+@once
+def _compared(trace: Trace) -> set[int]:
+    """The tensors that were compared, by identity."""
+    results = (each.tensor for each in trace.of(CutOff) if short_operation(each.tensor.operation) in COMPARISONS)
+    return {id(each) for result in results for each in result.maker}
 
 
 def _named_at(trace: Trace, source: Source, loss: Tensor, ran: BackwardRan) -> tuple[Site, str]:

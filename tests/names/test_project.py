@@ -86,6 +86,22 @@ def test_a_program_inside_a_package_finds_its_neighbours(tmp_path: Path) -> None
     assert project.locate("logging", importer, as_program) is None
 
 
+def test_imports_begin_at_a_root_that_is_a_package(tmp_path: Path) -> None:
+    touch(
+        tmp_path, "repo/README.md", "repo/__init__.py", "repo/train.py", "repo/miscc/__init__.py", "repo/miscc/utils.py"
+    )
+    touch(tmp_path, "repo/logging.py", "repo/models/__init__.py", "repo/models/net.py")
+    for importer in ("train.py", "models/net.py"):
+        assert located(tmp_path / "repo", "miscc.utils", importer) == "miscc/utils.py"
+        assert located(tmp_path / "repo", "logging", importer) is None
+    assert located(tmp_path, "repo.miscc.utils", "repo/train.py") == "repo/miscc/utils.py"
+
+
+def test_a_folder_that_no_import_can_name_is_no_package(tmp_path: Path) -> None:
+    touch(tmp_path, "README.md", "stage-1/__init__.py", "stage-1/train.py", "stage-1/miscc/utils.py")
+    assert located(tmp_path, "miscc.utils", "stage-1/train.py") == "stage-1/miscc/utils.py"
+
+
 # Packages
 
 

@@ -66,8 +66,8 @@ _MARKS = (*REPOSITORY, *MARKERS, *NOTES)
 
 
 def outside_packages(folder: Path) -> Path:
-    """The nearest folder at or above `folder` that is no regular package."""
-    while has(folder, "__init__.py") and folder.parent != folder:
+    """The nearest folder at or above `folder` that is no regular package: no import can name one called `my-code`."""
+    while has(folder, "__init__.py") and folder.name.isidentifier() and folder.parent != folder:
         folder = folder.parent
     return folder
 

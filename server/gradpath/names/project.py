@@ -64,11 +64,14 @@ class Project:
 
         A script's imports begin in its own folder, those of a package in the folder around it; since it is unknown
         which script is run, every folder up to the root is tried, the nearest first. `script` says that `importer`
-        itself is run as a program, so that its folder counts even where that is a package.
+        itself is run as a program, so that its folder counts even where that is a package. So does the root, from
+        which programs are run whatever lies in it.
         """
         start = importer.parent
         outside = outside_packages(start)
         found = [Layout((start,), inner=True)] if script and outside != start else []
+        if start.is_relative_to(self.root) and not outside.is_relative_to(self.root):
+            found.append(Layout((self.root,), inner=True))
         for folder in upwards(outside, self.root):
             configured = layout_of(folder)
             folders = (folder, *((folder / _USUAL,) if has(folder, _USUAL) else ()), *configured.folders)

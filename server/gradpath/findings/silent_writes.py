@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.stories import lifted, same_activation, short_operation
@@ -160,17 +160,20 @@ def _time(site: Site) -> tuple[int, int, tuple[tuple[int, int], ...]]:
 
 
 def _is_used_after(trace: Trace, written: Mutated) -> bool:
-    """True if something is computed from a value after a write, before a backward."""
-    written_before = False
+    """True if something is computed from a value after a write, before a backward.
+
+    A Function whose own `forward` writes says itself what its gradient is.
+    """
+    after, around = False, [each.node for each in written.site.frames()]
     for event in trace.among(Mutated, Built, BackwardRan):
         if event is written:
-            written_before = True
-        elif written_before and isinstance(event, BackwardRan):
+            after = True
+        elif after and isinstance(event, BackwardRan):
             return False
-        elif written_before and isinstance(event, Built) and any(map(_holds(written.tensor), event.inputs.values())):
+        elif after and isinstance(event, Built) and event.site.node not in around and _takes(event, written.tensor):
             return True
     return False
 
 
-def _holds(tensor: Tensor) -> Callable[[tuple[Tensor, ...]], bool]:
-    return lambda tensors: any(each is tensor for each in tensors)
+def _takes(event: Built, tensor: Tensor) -> bool:
+    return any(each is tensor for each in event.operands)

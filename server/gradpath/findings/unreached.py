@@ -198,8 +198,11 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
     """The memory that something else than a step changes while it is trained.
 
     A parameter that the call with the backward has made as well only gets its first values before the backward.
+
+    A model that is not seen counts, too, where its parameters are frozen one by one: all whose names begin alike, say.
     """
-    found: set[int] = set()
+    frozen = (event.tensor.member_of for event in trace.of(Flagged) if not event.tensor.flag)
+    found = {id(whole.storage) for whole in frozen if whole is not None and whole.flag}
     loops = {loop for run in runs for loop, _ in run.site.loops}
     calls = {id(frame.caller) for run in runs for frame in run.site.frames() if frame.caller is not None}
     used = {function_of(trace, run.site.node) for run in runs if _is_by_result(trace, run)}

@@ -155,14 +155,15 @@ def _named_at(trace: Trace, source: Source, loss: Tensor, ran: BackwardRan) -> t
 def left_out_penalties(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Report]:
     """The results that depend on a gradient with a graph, and end beside a backward that comes in the same iteration.
 
-    What is computed after it is there to be watched.
+    What is computed after it is there to be watched, as is what the same place computes for a loss at other times.
     """
     if not _spare_gradients(trace) or has_others(trace):
         return
     before = (event for event in trace.events[: place_in(trace.events, ran)] if isinstance(event, Built))
     made = [event for event in before if event.site.loops == ran.site.loops]
     spare = {each for event in made for each in event.operands if each in _spare_gradients(trace)}
-    ends = _unread_nodes(trace)
+    spent = {node.site.node for node in executed_nodes(trace)}
+    ends = {node for node in _unread_nodes(trace) if node.site.node not in spent}
     for event in made:
         penalty = next(iter(event.node.outputs), None)
         if event.node not in ends or penalty is None or _is_passed_on(trace, penalty) or not bindings(trace, penalty):

@@ -48,7 +48,8 @@ def _stored(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growi
         if getattr(last.container, "elsewhere", False):
             continue
         held = {id(part) for part in parts_of(last.container)}
-        kept = [event for event in events if id(event.value) in held]
+        entered = {id(event.value): event for event in events}  # What is put in again is there since then.
+        kept = [event for event in events if id(event.value) in held and entered[id(event.value)] is event]
         trained = _trained(trace, kept[0], kept[-1]) if kept else None
         if trained is None:
             continue

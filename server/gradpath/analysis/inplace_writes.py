@@ -112,11 +112,14 @@ def _given_by_layers(function: Definition) -> set[str]:
 
 
 def is_called_without_grad(function: Definition, defined: Defined, depth: int = 3) -> bool:
-    """True if functions of the file call it, each of them where gradients are off, be it for its own callers."""
+    """True if functions of the file call it, each of them where gradients are off, be it for its own callers.
+
+    What calls a method of its own name hands on what it was called for.
+    """
     every, off = set[ast.Call](), set[ast.Call]()
     for caller in {each for functions in defined.values() for each in functions}:
         calls = _calls_in(caller).get(function.name)
-        if calls is None:
+        if calls is None or caller.name == function.name:
             continue
         every |= calls
         blocks = filter(_switches_off, inside(caller, ast.With))

@@ -465,3 +465,15 @@ def test_a_fix_that_would_thaw_all_that_is_frozen_is_not_offered() -> None:
     [part] = offered(text)
     assert (part.preferred, part.safety) == (True, Safety.SAFE)
     assert "model.fc.requires_grad_()" in after(text, part)
+
+
+def test_the_graph_of_gradients_that_a_function_reads_is_not_dropped() -> None:
+    found = offered("""
+def norm_step(model, x, y):
+    loss = (model(x) - y).pow(2).mean()
+    loss.backward(create_graph=True)
+    norm = sum(p.grad.pow(2).sum() for p in model.parameters())
+    norm.backward()
+""")
+    assert found
+    assert all("Drop" not in fix.title for fix in found)

@@ -75,13 +75,15 @@ class BackwardRan:
 class Flagged:
     """`requires_grad` of a leaf was set (or set again).
 
-    For a part of an unseen model that was not told apart from the rest before, `whole` is the rest.
+    For a part of an unseen model that was not told apart from the rest before, `whole` is the rest; `looked_up` is true
+    where that part has no name, such as one of its children, so that it may be any.
     """
 
     tensor: Tensor
     value: bool
     site: Site
     whole: Tensor | None = None
+    looked_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)

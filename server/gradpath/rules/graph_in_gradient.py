@@ -113,7 +113,8 @@ def _fixes(trace: Trace, source: Source, run: BackwardRan, call: ast.Call) -> It
     document = source.document(run.site)
     statement = statement_of(trace, run.site.node)
     yield from _by_grad(trace, source, run, call, statement)
-    yield from Fix.of(Repair(Way.CREATE_NO_MORE), Safety.UNSAFE, edits.drop_keyword(document, call, "create_graph"))
+    if not _reads_gradients(function_of(trace, call)):
+        yield from Fix.of(Repair(Way.CREATE_NO_MORE), Safety.UNSAFE, edits.drop_keyword(document, call, "create_graph"))
     block = block_of(trace, statement)
     owner = _cleared_by(function_of(trace, statement))
     line = f"{owner}.zero_grad()"

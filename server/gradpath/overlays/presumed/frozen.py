@@ -123,7 +123,7 @@ def compared(machine: Machine, node: ast.Compare) -> None:
 def _is_part(target: Unknown) -> bool:
     """True if a value is a part of a model and not known to be a tensor: `model.stem[0]`."""
     unsettled = target.kind is Kind.ANYTHING and not isinstance(target.tensor, TensorValue)
-    return unsettled and isinstance(target.origin, Attribute | Item) and model_parts.is_of_model(target)
+    return unsettled and isinstance(target.origin, Attribute | Item | Call) and model_parts.is_of_model(target)
 
 
 def _represents_all(machine: Machine, parameter: Unknown, looked_up: int) -> bool:

@@ -40,8 +40,6 @@ def models_around(thing: Unknown) -> Iterator[Unknown]:
 CHILDREN = frozenset({"children", "named_children", "modules", "named_modules"})
 """Methods of modules that give parts of them."""
 
-_PARTS = CHILDREN | {"get_submodule"}
-
 _FINDING = CHILDREN | {"items", "values"}
 """Methods by which a program goes through the parts of a model, and through dicts of them."""
 
@@ -114,8 +112,8 @@ def _holder(model: Unknown) -> Unknown | None:
     match model.origin:
         case Item(of=Unknown() as whole):
             return whole
-        case Call(of=Unknown(name=name, owner=Unknown() as whole)) if name in _PARTS or whole.name == "_modules":
-            return whole
+        case Call(of=Unknown(name=name, owner=Unknown() as whole)):
+            return whole if name in CHILDREN or name.startswith("get_") or whole.name == "_modules" else None
     return None
 
 

@@ -186,7 +186,7 @@ def flag(machine: Machine, model: Unknown, value: bool) -> None:
         if not value:
             known.frozen.add(tensor)
     if value and whole in known.frozen:
-        machine.emit(Flagged(own, value, machine.site(), whole))
+        machine.emit(Flagged(own, value, machine.site(), whole, looked_up=not isinstance(model.origin, Attribute)))
         for frozen, spared in known.left_out:
             spared.update((own,) if whole in frozen else ())
 

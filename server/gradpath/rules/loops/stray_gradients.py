@@ -247,8 +247,19 @@ def _is_of_attack(
     last = {id(leaf) for leaf in reached_leaves(own)}
     if any(id(leaf) in last for leaves in attacked for leaf in leaves):
         return False
-    return all(attacked)
+    return all(attacked) and all(
+        any(_is_renewed(flow, leaf, one, two) for leaf in leaves)
+        for leaves, (one, two) in zip(attacked, pairwise(same), strict=False)
+    )
 
 
 def _is_attacked(leaf: Tensor, stepped: set[int]) -> bool:
     return not leaf.is_weight and id(leaf) not in stepped
+
+
+def _is_renewed(flow: Sequence[Entry], leaf: Tensor, one: BackwardRan, two: BackwardRan) -> bool:
+    """True if a leaf is another one the next time, or its gradient was cleared by then."""
+    if all(each is not leaf for each in reached_leaves(two)):
+        return True
+    first, second = (moment_of(flow, run) for run in (one, two))
+    return any(entry.effect is Effect.CLEARED and entry.concerns(leaf) for entry in flow[first:second])

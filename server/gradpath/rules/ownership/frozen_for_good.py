@@ -101,7 +101,8 @@ def frozen_parts(trace: Trace, source: Source) -> Iterator[Report]:
         since = trace.events[trace.events.index(events[-1]) :]
         step = next((each for each in since if isinstance(each, Stepped) and each.updated), None)
         lent = any(isinstance(each, Lent) and not is_harmless(each) for each in since)
-        if step is not None and not lent:
+        thawed = any(isinstance(each, Flagged) and each.value and each.looked_up for each in since)
+        if step is not None and not lent and not thawed:
             what, more = named(trace, source, [each.tensor for each in events], "what was put in")
             yield Report(
                 events[0].site,

@@ -215,8 +215,26 @@ def _slice(machine: Machine, node: ast.Slice) -> Value:
 
 def _conditional(machine: Machine, node: ast.IfExp) -> Value:
     test = evaluate(machine, node.test)
-    texts = all(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in (node.body, node.orelse))
-    return evaluate(machine, machine.taken(node.body if machine.decide(test, node.test, idle=texts) else node.orelse))
+    arms = node.body, node.orelse
+    texts = all(isinstance(each, ast.Constant) and isinstance(each.value, str) for each in arms)
+    live, other = (
+        (machine.library.is_live(evaluate(machine, each)) for each in arms) if _is_extreme(node) else (True, True)
+    )
+    hinge = live is not other  # `a if a > b else b`, as `max(a, b)`: a program is written for where it is open.
+    first = machine.decide(test, node.test, likely=live or not hinge, idle=texts or hinge)
+    return evaluate(machine, machine.taken(node.body if first else node.orelse))
+
+
+def _is_extreme(node: ast.IfExp) -> bool:
+    """True if a choice between two variables depends on which of them is larger."""
+    match node:
+        case ast.IfExp(
+            body=ast.Name(id=one),
+            orelse=ast.Name(id=other),
+            test=ast.Compare(left=ast.Name(id=left), comparators=[ast.Name(id=right)]),
+        ):
+            return {left, right} == {one, other}
+    return False
 
 
 def _lambda(machine: Machine, node: ast.Lambda) -> Value:

@@ -56,10 +56,16 @@ def _candidates(function: Definition) -> Iterator[tuple[str, ast.Assign, ast.exp
         uses = names[target.id]
         if not any(isinstance(each, ast.For | ast.While) for each in index_of(function).way_to(binding)):
             later = [each for each in uses if each.lineno > binding.lineno]
-            ends = (each.lineno for each in later if isinstance(each.ctx, ast.Store))
-            end = next(iter(sorted(ends)), None)
-            uses = [each for each in later if end is None or each.lineno < end]
+            ends = (_end(function, each) for each in later if isinstance(each.ctx, ast.Store))
+            end = min(ends, default=None)
+            uses = [each for each in later if end is None or each.lineno <= end]
         yield target.id, binding, value, [each for each in uses if isinstance(each.ctx, ast.Load)]
+
+
+def _end(function: Definition, stored: ast.Name) -> int:
+    """The last line of the statement that binds a variable again, in which the old value may be read."""
+    statement = next(each for each in reversed(index_of(function).way_to(stored)) if isinstance(each, ast.stmt))
+    return statement.end_lineno or statement.lineno
 
 
 def _is_group(value: ast.expr) -> bool:

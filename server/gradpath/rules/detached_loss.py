@@ -41,6 +41,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if plain and not isinstance(trace.entry, ast.Module):
             if not _is_of_what_was_made_here(trace, root):
                 continue  # What a function is given, or finds on self, is presumed: another caller may give a graph.
+            if not root.maker and isinstance(statement_of(trace, failure.site.node), ast.Return):
+                continue  # `return torch.zeros(1)` says that there is nothing to learn from.
             report = replace(report, every_path=True)  # Its caller may see to it that a term with a graph is added.
         yield report
     for failure, error in failures(trace, FaultKind.INPUT_NO_GRAD):

@@ -15,6 +15,7 @@ from gradpath.fixes.relaxation import straight_through
 from gradpath.interpreter.trace import BackwardRan, Site, Trace
 from gradpath.rules.terms.constant_criteria import ConstantCriterion, constant_criteria
 from gradpath.rules.terms.constant_terms import Term, constant_terms
+from gradpath.rules.terms.cut_states import cut_states
 from gradpath.rules.terms.cut_terms import flat_terms
 from gradpath.rules.terms.drawn_terms import drawn_terms
 from gradpath.rules.terms.idle_functions import idle_functions
@@ -51,6 +52,7 @@ def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST |
     yield from left_out_penalties(trace, source, ran)
     yield from late_terms(trace, source, ran)
     yield from idle_functions(trace, source, ran)
+    yield from cut_states(trace, source, ran)
 
 
 def _block(trace: Trace, source: Source, site: Site) -> ast.AST | None:

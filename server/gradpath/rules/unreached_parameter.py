@@ -107,14 +107,18 @@ def _left_out(trace: Trace, source: Source, found: LeftOut) -> Report:
     what, gets = _named(groups)
     optimizer = optimizer_name(trace, source, found.step.site, found.step.site) or "the optimizer"
     presumed = "" if found.held else f", if `{optimizer}` has its parameters"
+    adding = f"add `{found.name}` to the loss"
+    which = f"`{found.name}`"
+    if found.repeated:
+        adding, which = f"add up `{found.name}` over the iterations", f"`{found.name}` of an earlier iteration"
     return Report(
         found.site,
-        f"{what} {gets} no gradient: `{found.name}` is in no loss that is back-propagated{presumed}",
+        f"{what} {gets} no gradient: {which} is in no loss that is back-propagated{presumed}",
         (
             Step(found.site, f"a loss of what {what} computes, of which nothing but the number is used"),
             Step(found.ran.site, f"goes back through another loss, and gives {what} no gradient"),
         ),
-        help=f"add `{found.name}` to the loss, or compute it under `torch.no_grad()` if it is there to be watched",
+        help=f"{adding}, or compute it under `torch.no_grad()` if it is there to be watched",
         fixes=source.proposed(added(trace, source, found.ran.site, found.name)) if found.beside else (),
         about=tuple(dict.fromkeys(map(key_of, found.parameters))),
     )

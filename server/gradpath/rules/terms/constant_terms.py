@@ -133,7 +133,7 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
         scaled = all(tensor is not other for other in operands)
         baseline = baseline and not scaled and short_operation(tensor.operation) != "mul"  # A bonus has a weight.
         if unlearned is not None and not (
-            baseline and unlearned.cause.how in _VALUES_ALONE and not _is_of_live_input(tensor)
+            baseline and _is_plain_number(unlearned.cause, tensor) and not _is_of_live_input(tensor)
         ):
             yield unlearned
             continue
@@ -178,6 +178,11 @@ def _is_of_a_scalar(trace: Trace, ran: BackwardRan) -> bool:
     return False
 
 
+def _is_plain_number(cause: cuts.Cause, term: Tensor) -> bool:
+    """True if a term is nothing but a value: subtracted, it is a baseline."""
+    return cause.how in _VALUES_ALONE or _is_of_array(term)
+
+
 def _unlearned(
     trace: Trace, source: Source, ran: BackwardRan, value: Tensor, added: Site, *, scalar: bool
 ) -> Term | None:
@@ -206,7 +211,7 @@ def _by_values_alone(
         one = scalar or _unscaled(value).one_element is True or cause.tensor.operation == PRESUMED_LOSS
         off = one and cause.how in (*_VALUES_ALONE, *cuts.COPIES)
         off = off or (cause.how in SWITCHED_OFF and _is_of_live_input(value))
-        off = off or (one and _is_of_score(cause))
+        off = off or (one and (_is_of_score(cause) or _is_of_array(value)))
         if off or (cause.how in ("detach", "data", *SWITCHED_OFF) and _is_measured(value, trace)):
             cut = cause.tensor.cut
             kept = parameter if cut is None or cut.source is None else cut.source
@@ -217,6 +222,12 @@ def _is_of_score(cause: cuts.Cause) -> bool:
     """True if a log-probability is cut off where it was computed: the term is there to raise or lower it."""
     cut = cause.tensor.cut
     return cut is not None and cut.source is not None and cut.source.operation.endswith("log_prob")
+
+
+def _is_of_array(value: Tensor) -> bool:
+    """True if a term was computed by NumPy, of what was detached to become an array."""
+    cut = _unscaled(value).cut
+    return cut is not None and cut.how == "numpy"
 
 
 def _is_of_live_input(value: Tensor) -> bool:

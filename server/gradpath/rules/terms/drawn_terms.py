@@ -12,7 +12,7 @@ from gradpath.findings.graphs import nodes_of
 from gradpath.findings.stories import short_operation
 from gradpath.findings.unreached import is_of_another_time
 from gradpath.findings.ways import Severed, ways_to
-from gradpath.interpreter.trace import BackwardRan, Built, Trace, once
+from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Trace, once
 from gradpath.rules.terms.cut_terms import CutTerm
 from gradpath.rules.terms.summands import terms
 from gradpath.source.nodes import last_name
@@ -54,9 +54,8 @@ def _taught(term: Tensor) -> set[int]:
 
 @once
 def _draws(trace: Trace) -> bool:
-    """True if an operation of the path works on such a sample."""
-    inputs = (each for event in trace.of(Built) for each in event.operands)
-    drawn = any(tensor.cut is not None and tensor.cut.detail == REPARAMETRIZED for tensor in inputs)
+    """True if a path draws such a sample."""
+    drawn = any(event.cut.detail == REPARAMETRIZED for event in trace.of(CutOff))
     drawn = drawn or any(event.node.function == "torch.normal" for event in trace.of(Built))
     return drawn or bool(_drawn_by_hand(trace))
 

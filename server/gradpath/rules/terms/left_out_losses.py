@@ -48,8 +48,13 @@ class LeftOut:
 
     @property
     def beside(self) -> bool:
-        """True if the function of the backward has the loss under that name."""
-        return self.name.isidentifier() and same_activation(self.site, self.ran.site)
+        """True if the function of the backward has the loss under that name, and one loss alone."""
+        return self.name.isidentifier() and same_activation(self.site, self.ran.site) and not self.repeated
+
+    @property
+    def repeated(self) -> bool:
+        """True if a loop before the backward computes one after the other, and nothing adds them up."""
+        return len(self.site.loops) > len(self.ran.site.loops)
 
     @property
     def held(self) -> bool:
@@ -68,7 +73,7 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
     waiting = _waiting(trace, runs) if runs and followed else {}
     ends = _unread_nodes(trace) if waiting else set()
     for event in reversed(trace.of(Built) if waiting else ()):
-        ran = next((run for run in reversed(runs) if run.site.loops == event.site.loops), None)
+        ran = next((run for run in reversed(runs) if _is_beside(event.site, run.site)), None)
         loss = next(iter(event.node.outputs), None)
         if ran is None or event.node not in ends or loss is None or loss.one_element is not True:
             continue
@@ -80,6 +85,11 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
                 del waiting[id(leaf)]
             if not may_train_elsewhere(trace, source, found.step, "" if found.held else missed[0].label):
                 yield found
+
+
+def _is_beside(loss: Site, ran: Site) -> bool:
+    """True if a loss is computed in the same iteration as a backward, in a loop of its own perhaps."""
+    return loss.loops[: len(ran.loops)] == ran.loops
 
 
 def _waiting(trace: Trace, runs: Sequence[BackwardRan]) -> dict[int, Stepped]:

@@ -82,6 +82,7 @@ MESSAGES: dict[FaultKind, str] = {
     FaultKind.DTYPE_FLAG: "Only Tensors of floating point and complex dtype can require gradients",
     FaultKind.RETAIN_NO_GRAD: "can't retain_grad on Tensor that has requires_grad=False",
     FaultKind.HOOK_NO_GRAD: "cannot register a hook on a tensor that doesn't require gradient",
+    FaultKind.PARAMETER_ASSIGNMENT: "torch.nn.Parameter or None expected",
     FaultKind.OPTIMIZER_NON_LEAF: "can't optimize a non-leaf Tensor",
     FaultKind.OPTIMIZER_EMPTY: "optimizer got an empty parameter list",
     FaultKind.REDUCTION: "Expected to have finished reduction in the prior iteration before starting a new one. This "

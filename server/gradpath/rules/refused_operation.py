@@ -58,6 +58,11 @@ _REFUSALS = {
         "requires no gradient",
         "ask for the gradient of a tensor that is on the graph",
     ),
+    FaultKind.PARAMETER_ASSIGNMENT: _Refusal(
+        "{name} is no `nn.Parameter`, and a parameter of a module can be replaced by nothing else",
+        "a plain tensor",
+        "copy the values under `torch.no_grad()`: `.copy_()` on the parameter",
+    ),
     FaultKind.HOOK_NO_GRAD: _Refusal(
         "{name} requires no gradient, so its hook would never be called",
         "requires no gradient",
@@ -65,7 +70,12 @@ _REFUSALS = {
     ),
 }
 
-_WITHOUT_GRAPH = (FaultKind.DTYPE_FLAG, FaultKind.RETAIN_NO_GRAD, FaultKind.HOOK_NO_GRAD)
+_WITHOUT_GRAPH = (
+    FaultKind.DTYPE_FLAG,
+    FaultKind.RETAIN_NO_GRAD,
+    FaultKind.HOOK_NO_GRAD,
+    FaultKind.PARAMETER_ASSIGNMENT,
+)
 """Operations that are refused whether gradients are on or off."""
 
 
@@ -123,7 +133,7 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         refusal.headline.format(name=said),
         (*steps, Step(site, "is refused")),
         raised_at=site,
-        pytorch=f"RuntimeError: {MESSAGES[error.kind]}",
+        pytorch=f"{failure.exception}: {MESSAGES[error.kind]}",
         help=refusal.help,
         fixes=source.proposed(_fixes(trace, source, failure, error.kind, tensor)),
     )
@@ -136,7 +146,7 @@ def _fixes(trace: Trace, source: Source, failure: Failed, kind: FaultKind, tenso
         yield from detached_for(trace, source, tensor, failure.site, failure.kept)
     elif kind is FaultKind.DTYPE_FLAG:
         yield from _as_numbers(trace, source, failure.site)
-    else:
+    elif kind is not FaultKind.PARAMETER_ASSIGNMENT:
         yield from required_before(trace, source, failure, tensor)
 
 
@@ -176,6 +186,7 @@ RULE = Rule(
         r"can't retain_grad on Tensor that has requires_grad=False",
         r"cannot register a hook on a tensor that doesn't require gradient",
         r"optimizer got an empty parameter list",
+        r"as parameter '\w+' \(torch\.nn\.Parameter or None expected\)",
     ),
     pytorch=f"RuntimeError: {MESSAGES[FaultKind.NON_LEAF_FLAG]}",
 )

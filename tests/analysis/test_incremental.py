@@ -47,6 +47,11 @@ def second(x):
     w = torch.ones(3, requires_grad=True)
     w.sum().backward()
     return w.grad * RATE
+
+
+model = nn.Linear(3, 1)
+for step in range(3):
+    model(torch.ones(3)).sum().backward()
 """
 
 
@@ -71,13 +76,17 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     [
         ("# the loss", "# the loss of the batch", []),
         ("optimizer.step()", "optimizer.step(None)", [0]),
-        ("import torch\n", "import torch\nimport os\n", [0, 1]),
+        ("import torch\n", "import torch\nimport os\n", [-1, 0, 1]),
         ("import torch\n", "import torch, os\n", []),
-        ("import torch\n", "import numpy as torch\n", [0, 1]),
+        ("import torch\n", "import numpy as torch\n", [-1, 0, 1]),
         ("from torch import nn", "from torch import nn, optim", []),
         ("RATE = 0.1", "RATE = 0.2", [1]),
-        ("def second(x):", "def second(x, y):", [0, 1]),
+        ("def second(x):", "def second(x, y):", [-1, 0, 1]),
         ("    w = torch", "\n    w = torch", [1]),
+        ("    model(torch", "    model.zero_grad()\n    model(torch", [-1]),
+        ("range(3)", "range(4)", [-1]),
+        ("ones(3)).sum", "ones(3)).exp().sum", [-1]),
+        ("model(torch", "second(torch", [-1, 0]),
     ],
 )
 def test_only_what_an_edit_reaches_is_run(ran: list[int], before: str, after: str, expected: list[int]) -> None:

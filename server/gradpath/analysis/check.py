@@ -379,6 +379,7 @@ class _Entered:
     ) -> Record:
         mended = self.depth.mended
         runs = Runs(self.files, self.config, self.cancelled, entry, STEPS, forgives=not self.stack, mended=mended)
+        self.source.read.clear()
         found = inspect(runs, self.source, paths, effort, thorough=self.depth.thorough)
         # What a function calls that was not run to its end may not have been seen to its end either.
         seen = set() if entry is not None and found.traces[0].truncated else _trained(runs.ran, found.traces)
@@ -398,6 +399,7 @@ class _Entered:
             "" if entry is None else gaps.name_of(entry),
             tuple(ending_of(each, self.document.path, self.statements) for each in told),
             found.incomplete,
+            self.document.path in self.source.read or self.files.checked.tree in runs.surveyed,
         )
         if self.depth.traced:
             explored = self.depth.explored

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 from gradpath.analysis.entry_points import Entry
 from gradpath.analysis.mentions import take_over
 from gradpath.fixes.lessons import taught
+from gradpath.interpreter.modules import is_left_out
 from gradpath.interpreter.trace import BackwardRan, Built, Trace
+from gradpath.source.index import contents, inside, names_of, stored_names
 from gradpath.source.nodes import BLOCKS, Definition, is_generator
 from gradpath.source.reuse import first_line
 from gradpath.support.fast_dataclasses import dataclass, field, replace
@@ -64,11 +66,12 @@ class Piece:
 
 
 class Change(Enum):
-    """The difference between a piece and its earlier version."""
+    """The difference between a piece and its earlier version; only the module's own run executes what is `RUN`."""
 
     NONE = "none"
     COMMENT = "comment"
     BODY = "body"
+    RUN = "run"
     NAMES = "names"
     ALL = "all"
 
@@ -120,7 +123,7 @@ class Record:
     The same paths are run with every effort above `least`, up to `most` where there is such a bound. `inside` are the
     pieces with the functions that it ran, `called` the numbers of those functions. `name` is that of the entry point,
     empty for the module body; `endings` says how its paths ended, the likeliest first, or of that one alone.
-    `incomplete` are its unchecked parts.
+    `incomplete` are its unchecked parts. It depends on the `whole` document where that was asked about.
     """
 
     paths: int
@@ -135,6 +138,7 @@ class Record:
     name: str
     endings: tuple[Ending, ...]
     incomplete: tuple[Gap, ...]
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +194,10 @@ class Reuse:
             return None
         if record.most is not None and effort > record.most:
             return None
-        inside = [self.changes[index] for index in record.inside]
-        if any(change not in (Change.NONE, Change.COMMENT) for change in inside):
+        if number == MODULE and Change.RUN in self.changes:
+            return None
+        changes = self.changes if record.whole else [self.changes[index] for index in record.inside]
+        if any(change not in (Change.NONE, Change.COMMENT) for change in changes):
             return None
         if record.diagnostics and not self._is_the_same_to_a_reader(record):
             return None
@@ -211,7 +217,7 @@ class Reuse:
         return self.pieces[index].first - self.before.pieces[index].first
 
     def _is_the_same_to_a_reader(self, record: Record) -> bool:
-        if self.moved or Change.BODY in self.changes or Change.NAMES in self.changes:
+        if self.moved or not {Change.BODY, Change.RUN, Change.NAMES}.isdisjoint(self.changes):
             return False
         return all(
             change is Change.NONE
@@ -330,7 +336,20 @@ def _change(old: Piece, new: Piece) -> Change:
         return Change.NONE if same else Change.COMMENT
     if isinstance(old.node, Definition) and isinstance(new.node, Definition):
         return Change.BODY if _declared(old.node) == _declared(new.node) else Change.ALL
+    if _is_only_run(old.node) and _is_only_run(new.node) and _spoken_of(old.node) == _spoken_of(new.node):
+        return Change.RUN
     return Change.NAMES if _only_binds(old.node) and _only_binds(new.node) else Change.ALL
+
+
+def _is_only_run(node: ast.stmt) -> bool:
+    """True for a statement that is left out where a function is entered, and that defines nothing itself."""
+    return is_left_out(node) and not inside(node, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _spoken_of(node: ast.stmt) -> tuple[set[str], ...]:
+    """The variables that a statement reads, those that it binds, and what it calls by a name."""
+    called = {each.func.id for each in contents(node).calls if isinstance(each.func, ast.Name)}
+    return names_of(node), stored_names(node), called
 
 
 def _whole(piece: Piece) -> list[ast.AST]:

@@ -123,6 +123,8 @@ class Source:
 
     def __init__(self, documents: dict[str, Document], *, proposes: bool = True) -> None:
         self.documents, self.proposes = documents, proposes
+        self.read: set[str] = set()
+        """The documents about which something was asked as a whole."""
         self._trees: dict[str, ast.Module] = {}
 
     def proposed(self, lines: Iterable[T]) -> tuple[T, ...]:
@@ -134,6 +136,10 @@ class Source:
 
     def tree(self, path: str) -> ast.Module:
         """The tree of a document as a reader has it: parsed once, whatever rules and paths ask."""
+        self.read.add(path)
+        return self._tree(path)
+
+    def _tree(self, path: str) -> ast.Module:
         known = self._trees.get(path)
         if known is None:
             known = self._trees[path] = parse(self.documents[path]).tree
@@ -141,7 +147,7 @@ class Source:
 
     def names(self, path: str) -> Mapping[str, str]:
         """What the names of a file mean by its imports."""
-        return imported(self.tree(path))
+        return imported(self._tree(path))
 
     def called(self, module: str, path: str) -> str | None:
         """What a file calls a module; None where it does not name it."""

@@ -79,18 +79,20 @@ def _leaves(ran: BackwardRan) -> Iterator[Tensor]:
     return (leaf for leaf in accumulated if leaf is not None)
 
 
-def is_left_to_it(trace: Trace, function: ast.AST, tree: ast.Module, receiver: Value) -> bool:
+def is_left_to_it(machine: Machine, function: ast.AST, tree: ast.Module, receiver: Value) -> bool:
     """True if no code clears gradients between two calls of a function, which is entered with `receiver`.
 
     The function clears some itself, on this path or on another, or it steps its own optimizers in a file, and in
     classes, in which nothing clears any.
     """
+    trace = machine.trace
     if any(event.owner is not None for event in trace.of(Cleared)):
         return True
     if any(isinstance(each, ast.Attribute) and each.attr == "zero_grad" for each in nodes(function)):
         return True
     if not all(isinstance(step.optimizer, Instance) for step in trace.of(Stepped)):
         return False
+    machine.surveyed.add(tree)
     classes = receiver.cls.mro if isinstance(receiver, Instance) else ()
     return not any(_clears(body) for body in (tree, *(each.node for each in classes if each.node is not None)))
 

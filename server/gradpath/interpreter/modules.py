@@ -301,7 +301,9 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """
     for statement in body:
         match statement:
-            case ast.For() | ast.AsyncFor() | ast.While() | ast.Expr(value=ast.Constant()):
+            case _ if is_left_out(statement):
+                continue
+            case ast.Expr(value=ast.Constant()):
                 continue
             case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()])):
                 yield from _statements(statement.orelse)
@@ -316,6 +318,16 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
                     yield ast.copy_location(single, statement)
             case _:
                 yield statement
+
+
+def is_left_out(statement: ast.stmt) -> bool:
+    """True for a loop at the top level, and for what is done only where the file is the program."""
+    match statement:
+        case ast.For() | ast.AsyncFor() | ast.While():
+            return True
+        case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()]), orelse=[]):
+            return True
+    return False
 
 
 def bound_by(statement: ast.stmt) -> Iterator[str]:

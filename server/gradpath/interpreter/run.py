@@ -24,7 +24,7 @@ from gradpath.interpreter.lasting import (
     leaves_graph,
 )
 from gradpath.interpreter.machine import Library, Machine
-from gradpath.interpreter.modules import outline_of
+from gradpath.interpreter.modules import is_left_out, outline_of
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.paths import NOWHERE, Going, Path
 from gradpath.interpreter.scope import Frame
@@ -130,7 +130,7 @@ def _definitions_of(tree: ast.Module) -> _Definitions:
     now: list[ast.stmt] = []
     for statement in tree.body:
         match statement:
-            case ast.For() | ast.While() | ast.AsyncFor():
+            case _ if is_left_out(statement):
                 continue
             case ast.Expr(value=ast.Call(func=ast.Name(id=name))) if name in own:
                 continue
@@ -274,7 +274,7 @@ def _call_twice(machine: Machine, entered: Entered, once: Callable[[], Value], u
     _fill(machine, entered)
     call()
     machine.era += 1
-    if not is_left_to_it(machine.trace, function.node, entered.tree, receiver):
+    if not is_left_to_it(machine, function.node, entered.tree, receiver):
         machine.library.may_have_cleared(machine)
     visits = machine.trace.visits
     forget_what_others_set(

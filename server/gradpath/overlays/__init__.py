@@ -239,7 +239,7 @@ class Overlays:
         The parameters of a module whose `forward` it is are stepped there. What the class calls only where gradients
         are off has no backward.
         """
-        if gradmode.is_entered_without_gradients(entered):
+        if gradmode.is_entered_without_gradients(machine, entered):
             return
         if machine.predictions:
             criteria.back_propagate(machine, entered, result)
@@ -263,7 +263,7 @@ class Overlays:
         for base in () if owner is None else owner.mro:
             if isinstance(base, registry.Caller) and name in base.calls:
                 return base.enter(machine, entered)
-        if gradmode.is_entered_without_gradients(entered) or custom_functions.is_forward(owner, name):
+        if gradmode.is_entered_without_gradients(machine, entered) or custom_functions.is_forward(owner, name):
             called = gradmode.Guarded(called, grad=False, inference=None)
         result = machine.call(called, entered.arguments())
         if isinstance(receiver, ModuleInstance) and name == "forward":

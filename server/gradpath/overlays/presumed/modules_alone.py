@@ -67,6 +67,7 @@ def keeps_graph(machine: Machine, module: ModuleInstance, tree: ast.Module) -> b
     buffers = [value for _, value in module.named_buffers()]
     if not elsewhere.isdisjoint(("buffers", "named_buffers", "_buffers")):
         buffers = []
+    machine.surveyed.add(tree)
     kept = frozenset[str]().union(*(states_of(cls.node) for cls in module.cls.mro)) - elsewhere
     states = [] if _is_made(tree, module.cls.name) else [module.attributes.get(name) for name in kept]
     if not any(map(_is_live, [*buffers, *states])):

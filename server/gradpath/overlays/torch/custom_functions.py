@@ -58,6 +58,7 @@ class CustomFunction(Class, Caller):
         more = function.node.args.vararg is not None
         result = machine.call(entered.made, Arguments([machine.unknown("ctx"), *gradients], open=more))
         owner = function.owner
+        machine.surveyed.add(entered.tree)
         wanted = None if owner is None or _is_never_reached(owner, entered.tree) else _arguments_of(owner, entered.tree)
         if wanted is not None:
             engines.at_result(machine, function, lambda: returned_gradients.check(machine, function, result, wanted))

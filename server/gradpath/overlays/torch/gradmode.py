@@ -96,13 +96,16 @@ class Guarded(Object):
         return machine.attribute(self.function, name)
 
 
-def is_entered_without_gradients(entered: Entered) -> bool:
+def is_entered_without_gradients(machine: Machine, entered: Entered) -> bool:
     """True if a function without a caller is one that its class, or its file, calls only where gradients are off."""
     receiver, name = entered.receiver, entered.function.name
     if isinstance(receiver, Instance):
         classes = [cls.node for cls in receiver.cls.mro if cls.node is not None]
         return _is_called_without(classes, f"self.{name}", name)
-    return entered.function.owner is None and _is_called_without([entered.tree], name, name)
+    if entered.function.owner is not None or name not in _callers(entered.tree):
+        return False
+    machine.surveyed.add(entered.tree)
+    return _is_called_without([entered.tree], name, name)
 
 
 def _is_called_without(blocks: Sequence[ast.ClassDef | ast.Module], place: str, name: str) -> bool:

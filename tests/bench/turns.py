@@ -106,7 +106,7 @@ def _asked(worker: subprocess.Popen[str], path: str) -> dict[str, Any]:
 
 def work() -> None:
     """Check the files that standard input names, one a line, and answer with a line of JSON each."""
-    from gradpath.analysis.check import check
+    from gradpath.analysis.check import LEAN, check
     from gradpath.cli.memory import calm_collector, sweep
     from gradpath.source.document import Document, UnreadableSource
     from gradpath.source.notebook import read_source
@@ -125,7 +125,7 @@ def work() -> None:
             continue
         parse = min(seconds_to_parse(document.text) for _ in range(2))
         began = time.process_time()
-        analysis = check(document)
+        analysis = check(document, depth=LEAN)
         took = time.process_time() - began
         sweep()
         found = sorted(

@@ -377,10 +377,19 @@ class _Entered:
     def _inspected(
         self, reuse: Reuse, number: int, paths: int, effort: int, entry: entry_points.Entry | None
     ) -> Record:
-        mended = self.depth.mended
-        runs = Runs(self.files, self.config, self.cancelled, entry, STEPS, forgives=not self.stack, mended=mended)
+        depth = self.depth
+        runs = Runs(
+            self.files,
+            self.config,
+            self.cancelled,
+            entry,
+            STEPS,
+            forgives=not self.stack,
+            goes_on=not (depth.traced or depth.thorough),
+            mended=depth.mended,
+        )
         self.source.read.clear()
-        found = inspect(runs, self.source, paths, effort, thorough=self.depth.thorough)
+        found = inspect(runs, self.source, paths, effort, thorough=depth.thorough)
         # What a function calls that was not run to its end may not have been seen to its end either.
         seen = set() if entry is not None and found.traces[0].truncated else _trained(runs.ran, found.traces)
         self.called.update(seen)

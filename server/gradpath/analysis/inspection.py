@@ -16,7 +16,7 @@ from gradpath.interpreter.budget import Cancelled
 from gradpath.interpreter.classes import unpatch
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.paths import NOWHERE, Going, Paths, explore
-from gradpath.interpreter.run import Use, make_machine, run_definitions, run_function, run_inner, run_module
+from gradpath.interpreter.run import Use, go_on, make_machine, run_definitions, run_function, run_inner, run_module
 from gradpath.interpreter.trace import Site, Trace
 from gradpath.names.files import Files
 from gradpath.overlays import Overlays
@@ -34,7 +34,7 @@ from gradpath.support.internal_errors import Place, failed
 class Runs:
     """The runs of one entry point (None: the module body), and the functions that they ran or looked into.
 
-    Each may execute so many `steps`.
+    Each may execute so many `steps`. If one `goes_on`, what its trace was at first refers to what becomes of it later.
     """
 
     def __init__(
@@ -46,11 +46,13 @@ class Runs:
         steps: int,
         *,
         forgives: bool = True,
+        goes_on: bool = False,
         mended: Collection[int] = (),
     ) -> None:
         self.files, self.entry = files, entry
         self._config, self._cancelled, self._steps, self._forgives = config, cancelled, steps, forgives
         self._mended = mended
+        self.goes_on = goes_on and entry is not None
         self._machine: Machine | None = None
         self.ran: set[ast.AST] = set()
         self.surveyed: set[ast.AST] = set()
@@ -65,6 +67,8 @@ class Runs:
         """Those that a layer writes in place, in words."""
         self.others: set[object] = set()
         """Other uses that the paths have shown to be of interest."""
+        self.ended: dict[object, tuple[Machine, Callable[[], None] | None]] | None = None
+        """The runs that can go on as those with a backward do, with what these do more, if they are kept."""
 
     @property
     def document(self) -> Document:
@@ -72,6 +76,9 @@ class Runs:
 
     def run(self, prefix: tuple[bool, ...], going: Going = NOWHERE) -> Trace:
         """Run the path that begins with these decisions and then takes some ways."""
+        ways = prefix, frozenset(going.items())
+        if self.use is Use.BACKWARD and self.ended is not None and ways in self.ended:
+            return self._gone_on(*self.ended.pop(ways))
         document, tree, entry = self.document, self.files.checked.tree, self.entry
         overlays = Overlays(ProjectModules(self.files), self._config.assume)
         entered = tree if entry is None else entry.function
@@ -82,20 +89,40 @@ class Runs:
             machine.autograd.is_mended = self._is_mended
         if self.use is Use.LOSS:
             machine.predictions = self.predictions
+        backward = None
         try:
             if entry is None:
                 run_module(machine, bodies(document, tree))
             else:
                 run_definitions(machine, tree)
-                run_function(machine, tree, entry.function, self.owner, self.use)
-            run_inner(machine, tree, is_telling, self.use)
+                backward = run_function(machine, tree, entry.function, self.owner, self.use)
+            whole = not run_inner(machine, tree, is_telling, self.use) and not machine.patched
         finally:
             unpatch(machine)
         trace = machine.trace
         self.others |= machine.uses
+        if self.use is Use.ALONE and whole and self.ended is not None:
+            self.ended[ways] = machine, backward
+        else:
+            machine.end()
+        self._machine = None
+        return trace
+
+    def _gone_on(self, machine: Machine, backward: Callable[[], None] | None) -> Trace:
+        """The trace of a run that goes on with a backward, where it has come to none."""
+        self._machine = machine
+        if backward is not None:
+            go_on(machine, backward)
+        trace = machine.trace
         machine.end()
         self._machine = None
         return trace
+
+    def let_go(self) -> None:
+        """Keep no run any more."""
+        for machine, _ in (self.ended or {}).values():
+            machine.end()
+        self.ended = None
 
     def _is_mended(self, site: Site) -> bool:
         return site.path == self.document.path and site.line in self._mended
@@ -177,7 +204,10 @@ def _used(
     presumed: str | None = None,
 ) -> Inspected:
     """The same for one class of `self`, under the presumption `presumed`; what is `told` already is left out."""
+    runs.ended = {} if runs.goes_on else None
     found = _inspect(runs, source, paths, effort, thorough=thorough, told=told, presumed=presumed)
+    if Use.BACKWARD not in runs.others:
+        runs.let_go()
     if runs.predictions:
         runs.others.add(Use.LOSS)
     for use, condition in _CONDITIONS.items():
@@ -186,6 +216,7 @@ def _used(
             told |= found.places
             said = f"{condition} to {runs.written}" if runs.written and use is Use.LOSS else condition
             found = _with(found, _inspect(runs, source, paths, MORE_EFFORT, told=told, presumed=said))
+    runs.let_go()
     return found
 
 

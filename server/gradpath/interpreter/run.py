@@ -40,7 +40,7 @@ from gradpath.interpreter.values import (
     Object,
     Value,
 )
-from gradpath.source.nodes import is_generator, nodes, noted
+from gradpath.source.nodes import Definition, is_generator, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.traversal import reachable
 
@@ -186,10 +186,15 @@ class Use(Enum):
 
 def run_function(
     machine: Machine, tree: ast.Module, function: ast.FunctionDef | ast.AsyncFunctionDef, owner: str | None, use: Use
-) -> None:
-    """Enter a function of the module `tree` (or, with `owner`, a method of that class) with presumed arguments."""
+) -> Callable[[], None] | None:
+    """Enter a function of the module `tree` (or, with `owner`, a method of that class) with presumed arguments.
+
+    Of one that came to its end without a backward it gives what has to be done yet for `Use.BACKWARD`.
+    """
+    backward: Callable[[], None] | None = None
 
     def enter() -> None:
+        nonlocal backward
         machine.node = function
         entered = _find(machine, tree, function, owner, use)
         if entered is None:
@@ -204,31 +209,44 @@ def run_function(
                     pass
             return result
 
-        _call(machine, entered, call, use)
+        result = _call(machine, entered, call, use)
+        if not machine.trace.of(BackwardRan):
+            backward = partial(machine.library.back_propagate, machine, entered, result)
 
     _guarded(machine, enter)
+    return backward
+
+
+def go_on(machine: Machine, backward: Callable[[], None]) -> None:
+    """Let a run go on in a trace of its own; that of what it was until then stays as it is."""
+    machine.trace = machine.trace.continued()
+    machine.path.taken = machine.trace.decisions
+    _guarded(machine, backward)
 
 
 def run_inner(
     machine: Machine, tree: ast.Module, worth: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool], use: Use
-) -> None:
-    """Enter the nested functions that the path has defined and not called: unseen code calls them."""
+) -> bool:
+    """Enter the nested functions that the path has defined and not called, if any: unseen code calls them."""
 
     def enter() -> None:
-        for node, function in list(machine.inner.items()):
-            if function is not None and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and worth(node):
-                machine.node = node
-                target = classes.innermost(function)
-                call = partial(machine.call, function, Arguments(open=True))
-                if target is not None:
-                    _call(machine, Entered(target, function, UNDEFINED, tree), call, use)
+        for node, function in inner:
+            machine.node = node
+            target = classes.innermost(function)
+            call = partial(machine.call, function, Arguments(open=True))
+            if target is not None:
+                _call(machine, Entered(target, function, UNDEFINED, tree), call, use)
 
-    if not machine.trace.failures() and not machine.trace.truncated:
-        _guarded(machine, enter)
+    found = ((node, function) for node, function in machine.inner.items() if function is not None)
+    inner = [(node, function) for node, function in found if isinstance(node, Definition) and worth(node)]
+    if not inner or machine.trace.failures() or machine.trace.truncated:
+        return False
+    _guarded(machine, enter)
+    return True
 
 
-def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Use) -> None:
-    """Call a function and use it; what is filled in its object is filled for a second call, too."""
+def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Use) -> Value:
+    """Call a function, use its result, and give it; what is filled in its object is filled for a second call, too."""
     function, receiver = entered.function, entered.receiver
     lent = is_lent(receiver, entered.filling)
     if use not in (Use.AGAIN, Use.EACH) and (lent or not entered.filling):
@@ -247,8 +265,9 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
         elif machine.library.holds_graph(result):
             machine.uses.update([Use.BACKWARD] if _tells_something(machine.trace) else [])
             machine.uses.update([Use.EACH] if machine.library.keeps_graph(machine, receiver, entered.tree) else [])
-        return
+        return result
     _call_twice(machine, entered, call, use)
+    return UNDEFINED
 
 
 def _fill(machine: Machine, entered: Entered) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gradpath.autograd.tensor import SWITCHED_OFF
-from gradpath.source.imports import worked_on
+from gradpath.source.imports import meaning, worked_on
 from gradpath.source.index import contents, inside, names_of
 from gradpath.source.nodes import Definition, last_name, nodes, noted
 from gradpath.support.words import words
@@ -58,15 +59,22 @@ def names_weights(function: Definition) -> bool:
 
 @noted
 def takes_apart(function: Definition) -> bool:
-    """True if a function asks for several views of one tensor."""
-    return _mentions(function, PARTING)
+    """True if a function asks for several views of one tensor; a text is split at a text."""
+    return any(
+        last_name(call.func) in PARTING and not (_is_text(call.args[0]) if call.args else not call.keywords)
+        for call in contents(function).calls
+    )
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def may_be_refused(function: Definition, names: Names) -> bool:
     """True if PyTorch may refuse a write of a function, at once or in a backward."""
     if is_without_grad(function):
         return False
-    unsure = _given_by_layers(function)
+    unsure = _given_by_layers(function) | _never_tensors(function)
     return any(not (isinstance(each, ast.Name) and each.id in unsure) for each in _written_in(function, names))
 
 
@@ -109,6 +117,51 @@ def _given_by_layers(function: Definition) -> set[str]:
             case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id=name))) if name in layers:
                 found |= names_of(target)
     return found
+
+
+@noted
+def _never_tensors(function: Definition) -> set[str]:
+    """The variables that only get containers, or only counts: `parts = {}`, `count = 0` and `count += 1`."""
+    bound = Counter(each.id for each in contents(function).names if isinstance(each.ctx, ast.Store))
+    containers, counts = Counter[str](), Counter[str]()
+    for node in inside(function, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For):
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=value)
+            ):
+                containers[name] += _is_container(value)
+                counts[name] += _is_count(value)
+            case ast.AugAssign(target=ast.Name(id=name), value=value):
+                containers[name] += containers[name] > 0
+                counts[name] += _is_count(value)
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"))):
+                counts[name] += 1
+            case ast.For(target=ast.Tuple(elts=[ast.Name(id=name), _]), iter=ast.Call(func=ast.Name(id="enumerate"))):
+                counts[name] += 1
+    given = {each.arg for each in inside(function, ast.arg)}
+    return {name for name, times in bound.items() if times in (containers[name], counts[name])} - given
+
+
+def _is_container(value: ast.expr | None) -> bool:
+    match value:
+        case ast.Dict() | ast.List() | ast.Set() | ast.DictComp() | ast.ListComp() | ast.SetComp() | ast.JoinedStr():
+            return True
+        case ast.BinOp(left=ast.List(), op=ast.Mult()):
+            return True
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name in _CONTAINERS
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def _is_count(value: ast.expr | None) -> bool:
+    match value:
+        case ast.Call(func=ast.Name(id="len" | "int")):
+            return True
+    return isinstance(value, ast.Constant) and isinstance(value.value, int | float)
+
+
+_CONTAINERS = frozenset({"Counter", "OrderedDict", "defaultdict", "deque", "dict", "list", "set"})
 
 
 def is_called_without_grad(function: Definition, defined: Defined, depth: int = 3) -> bool:
@@ -195,7 +248,9 @@ def _written(node: ast.AST, names: Names) -> Iterator[ast.expr]:
                 yield from _subscripted(target)
         case ast.For(target=target) | ast.AnnAssign(target=target):
             yield from _subscripted(target)
-        case ast.Call(func=ast.Attribute(attr=name)) if _is_in_place(name):
+        case ast.Call(func=ast.Attribute(value=owner, attr=name)) if _is_in_place(name):
+            if meaning(owner, names) == "torch.nn.init":
+                return  # Gradients are off there.
             yield from filter(None, (worked_on(node, names),))
         case ast.Call(args=arguments, keywords=keywords) if any(map(_asks_in_place, keywords)):
             yield from arguments[:1] or [node]

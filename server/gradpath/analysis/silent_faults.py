@@ -11,6 +11,7 @@ from gradpath.overlays.presumed.modules_alone import states_of
 from gradpath.source.index import contents, inside
 from gradpath.source.nodes import Definition, last_name, nodes, noted
 from gradpath.source.parse import Parsed
+from gradpath.support.words import words
 
 
 @noted
@@ -272,9 +273,38 @@ def definitions_that_cut(parsed: Parsed) -> set[str]:
             end = document.offset_of_line((each.end_lineno or each.lineno) + 1)
             beside = isinstance(each, ast.ClassDef) and not is_mentioned(document.text, each.name)
             signs = SIGNS_OF_CUTS if beside or not trains else _SIGNS_OF_STEPS
-            if any(document.text.find(sign, start, end) >= 0 for sign in signs):
+            if any(document.text.find(sign, start, end) >= 0 and _cuts(each, sign) for sign in signs):
                 found.add(each.name)
     return found
+
+
+def _cuts(code: Definition | ast.ClassDef, sign: str) -> bool:
+    """True if a sign stands for a call, not in a comment, nor where a class makes its parts.
+
+    What is made of numbers was in no graph, and where nothing is compared there is nothing to turn into numbers.
+    """
+    methods = (each for each in code.body if isinstance(each, Definition) and each.name != "__init__")
+    name = sign.strip(".()")
+    for call in (
+        call for body in (methods if isinstance(code, ast.ClassDef) else (code,)) for call in contents(body).calls
+    ):
+        called = last_name(call.func)
+        if called == name or (called.endswith("_tensor") and name == "tensor" and called != "is_tensor"):
+            match name:
+                case "float" if not any(map(_compares, nodes(code))):
+                    continue
+                case "tensor" if not (call.args and any(isinstance(each, _NAMING) for each in nodes(call.args[0]))):
+                    continue
+            return True
+    return False
+
+
+def _compares(node: ast.AST) -> bool:
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and last_name(node.func) in _COMPARING)
+
+
+_COMPARING = words("bernoulli bool eq ge greater greater_equal gt heaviside le less less_equal lt ne not_equal one_hot")
+_NAMING = (ast.Name, ast.Attribute)
 
 
 def is_mentioned(text: str, name: str) -> bool:

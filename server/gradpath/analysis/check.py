@@ -329,7 +329,7 @@ class _Entered:
     """The entry points of a document, as they are run: the module body, then each function that no call reached.
 
     `records` are those of the entry points so far, `walks` their traces, where the check is traced, and `incomplete`
-    says which were not entered.
+    says which were not entered. What is `settled` is reported, and need not be judged again at another entry point.
     """
 
     def __init__(
@@ -345,6 +345,7 @@ class _Entered:
         self.records: list[Record] = []
         self.walks: list[Walk] = []
         self.incomplete: list[Gap] = []
+        self.settled: set[tuple[str, ast.AST]] = set()
 
     def run(self, reuse: Reuse) -> None:
         """Run the entry points, or take over what is known of them already."""
@@ -388,6 +389,7 @@ class _Entered:
             goes_on=not (depth.traced or depth.thorough),
             mended=depth.mended,
         )
+        runs.reported = self.settled
         self.source.read.clear()
         found = inspect(runs, self.source, paths, effort, thorough=depth.thorough)
         # What a function calls that was not run to its end may not have been seen to its end either.
@@ -408,8 +410,10 @@ class _Entered:
             "" if entry is None else gaps.name_of(entry),
             tuple(ending_of(each, self.document.path, self.statements) for each in told),
             found.incomplete,
-            self.document.path in self.source.read or self.files.checked.tree in runs.surveyed,
+            runs.relies or self.document.path in self.source.read or self.files.checked.tree in runs.surveyed,
         )
+        if not depth.explored:
+            self.settled.update(found.settled)
         if self.depth.traced:
             explored = self.depth.explored
             kept = tuple(found.traces if explored else found.traces[:1])

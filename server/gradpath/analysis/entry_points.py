@@ -28,6 +28,7 @@ from gradpath.analysis.silent_faults import (
     is_mentioned,
     may_fail_silently,
 )
+from gradpath.autograd.tensor import SWITCHED_OFF
 from gradpath.overlays.presumed.criteria import is_criterion, predictions
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
@@ -100,6 +101,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
     asks = any(each in document.text for each in ("parameters()", "state_dict()", ".weight", ".bias"))
     parts = any(f".{each}(" in document.text for each in PARTING)
     infers = "inference_mode" in document.text
+    switches = any(each in document.text for each in SWITCHED_OFF)
     applied = _functions_of_autograd(parsed)
     flags = _FLAGGING.search(document.text) is not None
     lossy = definitions_that_cut(parsed) | _writing(parsed) if "def forward" in document.text else set()
@@ -122,7 +124,7 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
             return False
         if not _may_write(function, document) or not may_be_refused(function, names):
             return False
-        return forward or not is_called_without_grad(function, defined)
+        return forward or not (switches and is_called_without_grad(function, defined))
 
     if any(_is_relevant(statement, told) for statement in _open(parsed.tree.body)):
         yield from _leaders(parsed.tree)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 
 from gradpath.analysis import entry_points
 from gradpath.analysis.certainty import Found, Judgement, judge
 from gradpath.analysis.gaps import failure_in, name_of, unfollowed
 from gradpath.analysis.mentions import is_telling
 from gradpath.config import Config
-from gradpath.diagnostic import Diagnostic, Gap
-from gradpath.findings.report import Report, Source
+from gradpath.diagnostic import Diagnostic, Gap, Level
+from gradpath.findings.report import Report, Rule, Source
 from gradpath.interpreter.budget import Cancelled
 from gradpath.interpreter.classes import unpatch
 from gradpath.interpreter.machine import Machine
@@ -53,6 +53,10 @@ class Runs:
         self._config, self._cancelled, self._steps, self._forgives = config, cancelled, steps, forgives
         self._mended = mended
         self.goes_on = goes_on and entry is not None
+        self.reported: Collection[tuple[str, ast.AST]] = frozenset()
+        """The rules and places of what other entry points have shown as gravely as can be."""
+        self.relies = False
+        """Whether something was left out because it is reported already."""
         self._machine: Machine | None = None
         self.ran: set[ast.AST] = set()
         self.surveyed: set[ast.AST] = set()
@@ -124,6 +128,12 @@ class Runs:
             machine.end()
         self.ended = None
 
+    def is_reported(self, rule: Rule, report: Report) -> bool:
+        """True if a report is known from another entry point, and can be no graver here."""
+        known = (rule.id, report.at.node) in self.reported
+        self.relies = self.relies or known
+        return known
+
     def _is_mended(self, site: Site) -> bool:
         return site.path == self.document.path and site.line in self._mended
 
@@ -171,6 +181,14 @@ class Inspected:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         judged = (each.outcome for way in self.ways for each in way.judgements)
         return tuple(each for each in judged if isinstance(each, Diagnostic))
+
+    @property
+    def settled(self) -> Iterator[tuple[str, ast.AST]]:
+        """The rules and places of reports that can be no graver, whichever entry point comes to them."""
+        for each in (judged for way in self.ways for judged in way.judgements):
+            level = each.outcome.level if isinstance(each.outcome, Diagnostic) else None
+            if level is Level.ERROR or (level is Level.WARNING and each.found.rule.level is not Level.ERROR):
+                yield each.found.rule.id, each.found.report.at.node
 
 
 def inspect(runs: Runs, source: Source, paths: int, effort: int, *, thorough: bool) -> Inspected:
@@ -285,6 +303,7 @@ def _inspect(
                     for each in reports
                     if _begins(each, runs.document.path) and (rule.id, each.at.node) not in told
                     if runs.use not in _OF_RESULTS or (not rule.of_losses and _is_of_result(runs, each))
+                    if not runs.is_reported(rule, each)
                 ]
         judgements = tuple(judge(found, traces, known, source, runs.files.unread, presumed))
         incomplete = (*unfollowed(runs.document, traces[0], runs.entry), *gaps.values())

@@ -43,6 +43,7 @@ from gradpath.interpreter.values import (
 from gradpath.source.nodes import Definition, is_generator, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.traversal import reachable
+from gradpath.support.words import words
 
 
 def make_machine(
@@ -219,9 +220,14 @@ def run_function(
 
 def go_on(machine: Machine, backward: Callable[[], None]) -> None:
     """Let a run go on in a trace of its own; that of what it was until then stays as it is."""
-    machine.trace = machine.trace.continued()
+    own = {name: getattr(machine.trace, name).copy() for name in _GROWING}
+    machine.trace = replace(machine.trace, **own, _counted=None)
     machine.path.taken = machine.trace.decisions
     _guarded(machine, backward)
+
+
+_GROWING = words("blind decisions events given_up interrupted loops survived undefined unknowns visits")
+"""The parts of a trace to which a run adds."""
 
 
 def run_inner(

@@ -431,23 +431,6 @@ class Trace:
     _count: int = 0
     _counted: list[Event] | None = None
 
-    def continued(self) -> Trace:
-        """A trace of the same path as far as this one goes, to which more can be added."""
-        return replace(
-            self,
-            events=self.events.copy(),
-            decisions=self.decisions.copy(),
-            visits=self.visits.copy(),
-            loops=self.loops.copy(),
-            unknowns=self.unknowns.copy(),
-            blind=self.blind.copy(),
-            given_up=self.given_up.copy(),
-            interrupted=self.interrupted.copy(),
-            survived=self.survived.copy(),
-            undefined=self.undefined.copy(),
-            _counted=None,
-        )
-
     def came_up(self, node: ast.AST, value: _OfAKind) -> None:
         """Note that a value that is no plain data was unknown at a place."""
         before = self.blind.get(node)

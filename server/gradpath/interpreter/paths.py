@@ -112,6 +112,14 @@ class Paths:
         return known
 
 
+_OWN = "blind decisions events given_up interrupted loops survived undefined unknowns visits"
+
+
+def continued(trace: Trace) -> Trace:
+    """A trace of the same path as far as another goes, to which more can be added."""
+    return replace(trace, **{name: getattr(trace, name).copy() for name in _OWN.split()}, _counted=None)
+
+
 def turned(trace: Trace, index: int) -> tuple[bool, ...]:
     """The prefix that repeats `trace` up to its decision `index` and then goes the other way."""
     return (*(decision.outcome for decision in trace.decisions[:index]), not trace.decisions[index].outcome)

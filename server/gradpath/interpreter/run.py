@@ -26,7 +26,7 @@ from gradpath.interpreter.lasting import (
 from gradpath.interpreter.machine import Library, Machine
 from gradpath.interpreter.modules import is_left_out, outline_of
 from gradpath.interpreter.numbers import AtLeast
-from gradpath.interpreter.paths import NOWHERE, Going, Path
+from gradpath.interpreter.paths import NOWHERE, Going, Path, continued
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mixed, Trace
 from gradpath.interpreter.values import (
@@ -43,7 +43,6 @@ from gradpath.interpreter.values import (
 from gradpath.source.nodes import Definition, is_generator, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.traversal import reachable
-from gradpath.support.words import words
 
 
 def make_machine(
@@ -220,14 +219,9 @@ def run_function(
 
 def go_on(machine: Machine, backward: Callable[[], None]) -> None:
     """Let a run go on in a trace of its own; that of what it was until then stays as it is."""
-    own = {name: getattr(machine.trace, name).copy() for name in _GROWING}
-    machine.trace = replace(machine.trace, **own, _counted=None)
+    machine.trace = continued(machine.trace)
     machine.path.taken = machine.trace.decisions
     _guarded(machine, backward)
-
-
-_GROWING = words("blind decisions events given_up interrupted loops survived undefined unknowns visits")
-"""The parts of a trace to which a run adds."""
 
 
 def run_inner(

@@ -17,7 +17,7 @@ from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import following, short_operation, with_time
-from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between, once
+from gradpath.interpreter.trace import BackwardRan, Site, Stepped, Trace, iterations_between, once
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.traversal import reachable
 
@@ -187,11 +187,20 @@ def _learns_apart(leaf: Tensor, own: BackwardRan, made: frozenset[int]) -> bool:
 
 
 def _is_awaited(before: Sequence[Entry], leaf: Tensor, ran: BackwardRan) -> bool:
-    """True if a parameter was cleared in the same iteration as a backward, from which it is to learn as well."""
-    last = next((entry for entry in reversed(before) if entry.concerns(leaf)), None)
-    if last is None or last.effect is not Effect.CLEARED:
+    """True if a parameter was cleared in the same iteration as a backward, from which it is to learn as well.
+
+    What is cleared right after a step is done with: `optimizer.step()`, `optimizer.zero_grad()`.
+    """
+    own: Iterator[Entry] = (entry for entry in reversed(before) if entry.concerns(leaf))
+    last, used = next(own, None), next(own, None)
+    if last is None or last.effect is not Effect.CLEARED or not _is_at_once(last, ran.site):
         return False
-    return iterations_between(last.event.site.loops, ran.site.loops) is None
+    return used is None or used.effect is not Effect.USED or not _is_at_once(used, last.event.site)
+
+
+def _is_at_once(entry: Entry, later: Site) -> bool:
+    """True if something happens in the same iteration as what comes later."""
+    return iterations_between(entry.event.site.loops, later.loops) is None
 
 
 def _depends_on(tensor: Tensor, weights: frozenset[int]) -> bool:

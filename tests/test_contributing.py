@@ -57,8 +57,8 @@ def test_what_the_guide_names_without_a_path_is_there() -> None:
     for table, module in {"CALLS": presumptions, "EFFECTS": effects, "OWNERS": owners, "PROMISES": roles}.items():
         assert table in text
         assert hasattr(module, table)
-    trace = (ROOT / "server/gradpath/interpreter/trace.py").read_text(encoding="utf-8")
-    assert "\nEvent = (\n" in trace
+    events = (ROOT / "server/gradpath/interpreter/events.py").read_text(encoding="utf-8")
+    assert "\nEvent = (\n" in events
 
 
 def test_a_workflow_runs_every_python_that_is_promised() -> None:

@@ -149,7 +149,7 @@ def test_rules_read_the_trace_and_nothing_else_of_the_interpreter() -> None:
         for found in INSIDE
         if layer(found.importer) in {"findings", "fixes", "rules"}
         and layer(found.imported) == "interpreter"
-        and found.imported not in {f"gradpath.interpreter.{name}" for name in ("trace", "ownership", "sites")}
+        and found.imported not in {f"gradpath.interpreter.{name}" for name in ("trace", "events", "ownership", "sites")}
     ]
     assert wrong == []
 

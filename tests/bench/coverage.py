@@ -27,8 +27,9 @@ from unittest import mock
 from gradpath.analysis import inspection
 from gradpath.analysis.check import check
 from gradpath.cli.memory import calm_collector, sweep
+from gradpath.interpreter.events import BackwardRan, Failed
 from gradpath.interpreter.paths import Paths, explore
-from gradpath.interpreter.trace import BackwardRan, Failed, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.names.walk import SUFFIXES
 from gradpath.source.document import Document, UnreadableSource
 from gradpath.source.notebook import read_source

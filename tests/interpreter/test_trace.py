@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.events import GradientSet
 from gradpath.interpreter.sites import Site
-from gradpath.interpreter.trace import GradientSet, Trace, once
+from gradpath.interpreter.trace import Trace, once
 
 asked: list[tuple[int, object]] = []
 

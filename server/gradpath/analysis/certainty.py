@@ -12,8 +12,9 @@ from gradpath.diagnostic import Diagnostic, Fix, Label, Level, best_of
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import ancestry
+from gradpath.interpreter.events import BackwardRan, Decision, Failed, OfClass, Site
 from gradpath.interpreter.paths import NOWHERE, REMEMBERED, Going, Paths, turned
-from gradpath.interpreter.trace import BackwardRan, Decision, Failed, OfClass, Site, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.asked import tells_of_graph
 from gradpath.source.index import holds, stored_names

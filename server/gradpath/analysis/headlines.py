@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradpath.findings.report import Source
-from gradpath.interpreter.trace import Decision, OfClass
+from gradpath.interpreter.events import Decision, OfClass
 
 LONGEST = 120
 """Characters of a headline."""

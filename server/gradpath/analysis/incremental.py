@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 from gradpath.analysis.entry_points import Entry
 from gradpath.analysis.mentions import take_over
 from gradpath.fixes.lessons import taught
+from gradpath.interpreter.events import BackwardRan, Built
 from gradpath.interpreter.modules import is_left_out
-from gradpath.interpreter.trace import BackwardRan, Built, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import contents, inside, names_of, stored_names
 from gradpath.source.nodes import BLOCKS, Definition, is_generator
 from gradpath.source.reuse import first_line

@@ -13,7 +13,8 @@ from gradpath.findings.learning import learners
 from gradpath.findings.parameters import Group, groups_of
 from gradpath.findings.report import Source
 from gradpath.findings.unreached import key_of
-from gradpath.interpreter.trace import BackwardRan, CutOff, Site, Stepped, Trace, once
+from gradpath.interpreter.events import BackwardRan, CutOff, Site, Stepped
+from gradpath.interpreter.trace import Trace, once
 from gradpath.source.document import Document
 from gradpath.support.fast_dataclasses import dataclass
 

@@ -9,8 +9,9 @@ from gradpath.analysis.check import Analysis
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Position, Range
 from gradpath.features.graph.wording import short
+from gradpath.interpreter.events import Bound, Built
 from gradpath.interpreter.sites import line_of
-from gradpath.interpreter.trace import Bound, Built, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.support.fast_dataclasses import dataclass
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module

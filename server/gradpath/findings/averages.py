@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.syntax import ancestry, statement_of
+from gradpath.interpreter.events import Bound, Mutated, Replaced, Site
 from gradpath.interpreter.ownership import Overwritten
-from gradpath.interpreter.trace import Bound, Mutated, Replaced, Site, Trace, once
+from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import inside
 from gradpath.support.fast_dataclasses import dataclass, replace
 

@@ -20,7 +20,8 @@ from gradpath.findings.syntax import (
     function_of,
     statement_of,
 )
-from gradpath.interpreter.trace import Bound, Built, Failed, Held, Kept, Site, Trace, iterations_between
+from gradpath.interpreter.events import Bound, Built, Failed, Held, Kept, Site, iterations_between
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import contents, methods_called, names_of, variables
 from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass

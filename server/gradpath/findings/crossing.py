@@ -8,7 +8,8 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.report import Source
 from gradpath.findings.stories import bindings, name_of, target_of
 from gradpath.findings.syntax import joins, reads_of, statement_of
-from gradpath.interpreter.trace import Bound, Built, Held, Kept, Site, Trace
+from gradpath.interpreter.events import Bound, Built, Held, Kept, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import inside
 from gradpath.support.fast_dataclasses import dataclass
 

@@ -11,7 +11,8 @@ from gradpath.autograd.tensor import REPARAMETRIZED, SWITCHED_OFF, Cut, Tensor
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import ancestry, function_of, withs_around
-from gradpath.interpreter.trace import CutOff, Flagged, Site, Switched, Trace
+from gradpath.interpreter.events import CutOff, Flagged, Site, Switched
+from gradpath.interpreter.trace import Trace
 from gradpath.source.imports import meaning
 from gradpath.source.index import contents, holds, inside
 from gradpath.source.nodes import last_name

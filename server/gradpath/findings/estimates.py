@@ -13,7 +13,8 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import is_sum, moves_any, nodes_of, reach
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import name_of, short_operation
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
+from gradpath.interpreter.events import BackwardRan, Built, Site
+from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass, field
 
 _SIGNS = {"add": (1, 1), "add_": (1, 1), "sub": (1, -1), "sub_": (1, -1)}

@@ -12,7 +12,7 @@ from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Source
 from gradpath.findings.stories import same_activation, short_operation
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
-from gradpath.interpreter.trace import (
+from gradpath.interpreter.events import (
     BackwardRan,
     Built,
     Cleared,
@@ -23,9 +23,8 @@ from gradpath.interpreter.trace import (
     Replaced,
     Site,
     Stepped,
-    Trace,
-    once,
 )
+from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import contents, head_of, holds
 from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import dataclass

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gradpath.autograd.backward import proven
 from gradpath.autograd.gradients import is_step_function
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
+from gradpath.interpreter.events import BackwardRan, Built, Site
+from gradpath.interpreter.trace import Trace, once
 from gradpath.support.traversal import reachable
 
 _SUMS = frozenset({"torch.add", "torch.sub", "torch.rsub", "torch.stack", "torch.cat"})

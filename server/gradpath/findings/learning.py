@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.graphs import moved_leaves, reached_leaves
+from gradpath.interpreter.events import BackwardRan, Cleared, Stepped
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Cleared, Stepped, Trace, once
+from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass, field
 
 

@@ -8,7 +8,8 @@ from gradpath.autograd.errors import FaultKind
 from gradpath.autograd.tensor import CHECKPOINT, Node, Saved, Tensor, Write
 from gradpath.findings.report import Source
 from gradpath.findings.stories import failures, operation, said
-from gradpath.interpreter.trace import Failed, Site, Stepped, Trace
+from gradpath.interpreter.events import Failed, Site, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.support.fast_dataclasses import dataclass
 
 _UPDATES = ("step", "load_state_dict", "reset_parameters", "torch.nn.init.", "vector_to_parameters")

@@ -9,8 +9,9 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.findings.report import Source
 from gradpath.findings.stories import name_of, target_of
 from gradpath.findings.syntax import statement_of
+from gradpath.interpreter.events import Named
 from gradpath.interpreter.ownership import Overlooked
-from gradpath.interpreter.trace import Named, Trace, once
+from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import inside, names_of
 from gradpath.support.fast_dataclasses import dataclass
 

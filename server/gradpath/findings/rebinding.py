@@ -10,8 +10,9 @@ from gradpath.autograd.tensor import SWITCHED_OFF, Tensor
 from gradpath.findings.report import Source
 from gradpath.findings.stories import bindings, target_of
 from gradpath.findings.syntax import ancestry, function_of, statement_of
+from gradpath.interpreter.events import Bound, Held, Site
 from gradpath.interpreter.ownership import Taken
-from gradpath.interpreter.trace import Bound, Held, Site, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import contents, inside, names_of
 
 _COMPUTING = frozenset(

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from gradpath.diagnostic import Advice, Fix, Level
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.events import Site
+from gradpath.interpreter.trace import Trace
 from gradpath.source.document import Document
 from gradpath.source.imports import called, imported
 from gradpath.source.parse import parse

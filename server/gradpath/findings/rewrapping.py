@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import leaves, nodes_of, reach, reached_leaves, terms_of
-from gradpath.interpreter.trace import BackwardRan, Flagged, Site, Stepped, Trace, once
+from gradpath.interpreter.events import BackwardRan, Flagged, Site, Stepped
+from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
 

@@ -11,7 +11,8 @@ from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted, since
 from gradpath.findings.syntax import function_of
 from gradpath.findings.trained import trains_nothing
-from gradpath.interpreter.trace import Failed, Lent, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.events import Failed, Lent, Mutated, Replaced, Site, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.support.fast_dataclasses import dataclass
 
 

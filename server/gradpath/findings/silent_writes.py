@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.stories import lifted, same_activation, short_operation
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Mutated, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Bound, Built, Mutated, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
 

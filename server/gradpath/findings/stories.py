@@ -9,7 +9,7 @@ from functools import lru_cache
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.findings.report import Source
-from gradpath.interpreter.trace import (
+from gradpath.interpreter.events import (
     BackwardRan,
     Bound,
     Event,
@@ -18,10 +18,9 @@ from gradpath.interpreter.trace import (
     Named,
     Site,
     Stepped,
-    Trace,
     iterations_between,
-    once,
 )
+from gradpath.interpreter.trace import Trace, once
 
 
 def failures(trace: Trace, *kinds: FaultKind) -> Iterator[tuple[Failed, AutogradError]]:

@@ -9,7 +9,8 @@ from itertools import takewhile
 from operator import is_not
 from typing import cast
 
-from gradpath.interpreter.trace import Site, Trace, once
+from gradpath.interpreter.events import Site
+from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import head_of, index_of, lines_of, names_in, names_of, outermost, stored_names, variables
 from gradpath.source.nodes import Definition as Definition
 

@@ -10,7 +10,8 @@ from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.findings.graphs import leaves
 from gradpath.findings.stories import stepped_since
 from gradpath.findings.syntax import function_of, statement_of
-from gradpath.interpreter.trace import Failed, Kept, Site, Stepped, Trace
+from gradpath.interpreter.events import Failed, Kept, Site, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import contents
 
 LONGEST = 90

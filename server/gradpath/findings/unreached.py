@@ -17,8 +17,7 @@ from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import Definition, ancestry, class_of, function_of
 from gradpath.findings.ways import Severed, ways_by_copies, ways_of
-from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import (
+from gradpath.interpreter.events import (
     BackwardRan,
     Bound,
     Flagged,
@@ -27,10 +26,10 @@ from gradpath.interpreter.trace import (
     Replaced,
     Site,
     Stepped,
-    Trace,
     iterations_between,
-    once,
 )
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import contents, inside, methods_called
 from gradpath.support.fast_dataclasses import dataclass
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Creation, Node, Tensor
 from gradpath.findings.graphs import is_drawn, is_scaling, is_sum, reach
 from gradpath.findings.stories import short_operation
-from gradpath.interpreter.trace import Built, Mutated, Site, Stepped
+from gradpath.interpreter.events import Built, Mutated, Site, Stepped
 
 _COPIES = frozenset({"detach", "clone", "contiguous", "alias", "tensor", "as_tensor", "from_numpy"})
 """Operations whose result has the value of the one tensor that they are given."""

@@ -11,7 +11,8 @@ from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.findings.cuts import COPY, DRAW, STEP, WITHHELD, Cause, cause_of_tensor
 from gradpath.findings.graphs import moves_any, reached_leaves
 from gradpath.findings.stories import short_operation
-from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mixed, Mutated, Replaced, Site, Trace, once
+from gradpath.interpreter.events import BackwardRan, Built, CutOff, Mixed, Mutated, Replaced, Site
+from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.traversal import reachable
 

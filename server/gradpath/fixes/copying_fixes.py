@@ -13,7 +13,8 @@ from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.origins import given_to
 from gradpath.fixes.out_of_place import written_name
-from gradpath.interpreter.trace import Built, Site, Trace
+from gradpath.interpreter.events import Built, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds
 

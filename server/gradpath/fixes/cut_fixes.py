@@ -18,7 +18,8 @@ from gradpath.fixes.on_tensors import Rewriting, on_tensors, on_tensors_read
 from gradpath.fixes.origins import is_read_out
 from gradpath.fixes.relaxation import expected, straight_through, undecided
 from gradpath.fixes.requirement import required_earlier, thawed, unfrozen
-from gradpath.interpreter.trace import Flagged, Site, Trace
+from gradpath.interpreter.events import Flagged, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 
 

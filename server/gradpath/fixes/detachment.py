@@ -13,7 +13,8 @@ from gradpath.findings.graphs import reach
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import Compound, arguments_of, binds_first, function_of, is_read_first, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Bound, Form, Held, Kept, Site, Stored, Trace
+from gradpath.interpreter.events import Bound, Form, Held, Kept, Site, Stored
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 

@@ -12,7 +12,7 @@ from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import Compound, ancestry, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.detachment import living
-from gradpath.interpreter.trace import Site
+from gradpath.interpreter.events import Site
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents
 from gradpath.source.nodes import last_name

@@ -10,19 +10,9 @@ from gradpath.findings.gradient_flow import updated_by_hand
 from gradpath.findings.graphs import leaves, moved_leaves, nodes_of
 from gradpath.findings.stories import short_operation
 from gradpath.findings.value_numbers import ValueNumbers
+from gradpath.interpreter.events import BackwardRan, Built, Cleared, Failed, Flagged, Mutated, Replaced, Site, Stepped
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import (
-    BackwardRan,
-    Built,
-    Cleared,
-    Failed,
-    Flagged,
-    Mutated,
-    Replaced,
-    Site,
-    Stepped,
-    Trace,
-)
+from gradpath.interpreter.trace import Trace
 from gradpath.support.fast_dataclasses import dataclass, field, replace
 
 Place = tuple[str, int]

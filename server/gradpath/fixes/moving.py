@@ -12,7 +12,8 @@ from gradpath.findings.stories import lifted, same_activation
 from gradpath.findings.syntax import ancestry, block_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.origins import ADDING
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.events import Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.index import contents, holds, names_in, names_of, stored_names

@@ -17,7 +17,8 @@ from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import removed
 from gradpath.fixes.origins import defining_expressions, feeding, given_to, is_read_out
-from gradpath.interpreter.trace import Bound, Mixed, ReadOut, Site, Stored, Trace
+from gradpath.interpreter.events import Bound, Mixed, ReadOut, Site, Stored
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.imports import called, meaning
 from gradpath.source.index import holds

@@ -17,8 +17,9 @@ from gradpath.findings.syntax import call_of, class_of, function_of, statement_o
 from gradpath.fixes import edits
 from gradpath.fixes.origins import given_to
 from gradpath.fixes.requirement import optimizers
+from gradpath.interpreter.events import BackwardRan, Bound, Site, Stepped
 from gradpath.interpreter.ownership import Given, Named, Overlooked
-from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.index import contents, inside

@@ -14,7 +14,8 @@ from gradpath.findings.rebinding import rebinding_of
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Applied, Bound, Failed, Held, Mutated, Site, Stored, Trace
+from gradpath.interpreter.events import Applied, Bound, Failed, Held, Mutated, Site, Stored
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.imports import worked_on

@@ -11,7 +11,8 @@ from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import block_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Named, Site, Trace
+from gradpath.interpreter.events import Named, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, names_in, pairs_of
 

@@ -23,7 +23,8 @@ from gradpath.findings.syntax import (
 from gradpath.fixes import edits
 from gradpath.fixes.moving import first_line, placed, repair_of
 from gradpath.fixes.origins import given_to
-from gradpath.interpreter.trace import Site, Stepped, Trace
+from gradpath.interpreter.events import Site, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, holds, inside, names_in
 from gradpath.support.fast_dataclasses import dataclass

@@ -12,7 +12,8 @@ from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import removed
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.events import Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.imports import is_of_torch

@@ -14,8 +14,9 @@ from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import ancestry, block_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import placed, removed, repair_of
+from gradpath.interpreter.events import BackwardRan, Bound, Built, Failed, Kept, Site
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, Kept, Site, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.index import inside, names_in, stored_names

@@ -23,7 +23,7 @@ from gradpath.fixes.optimizer_fixes import parameter_of_result
 from gradpath.fixes.origins import given_to
 from gradpath.fixes.out_of_place import projected
 from gradpath.fixes.recomputation import Need, computed_where_read, recomputations
-from gradpath.interpreter.trace import Built, Cleared, Site, Stepped
+from gradpath.interpreter.events import Built, Cleared, Site, Stepped
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.index import holds

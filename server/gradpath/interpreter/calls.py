@@ -12,6 +12,7 @@ from gradpath.interpreter.budget import Exhausted
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.doubt import CAUSE
 from gradpath.interpreter.endings import Raised, Returned, Signal
+from gradpath.interpreter.events import Event, Flagged
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.loops import never_ends
@@ -20,7 +21,6 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.scope import Frame, Scope
 from gradpath.interpreter.statements import run_block
-from gradpath.interpreter.trace import Event, Flagged
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Instance, Unknown, Value
 from gradpath.source.nodes import is_generator, noted, statements
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from gradpath.autograd.errors import AutogradError
+from gradpath.interpreter.events import Site
 from gradpath.interpreter.scope import Frame
-from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import Value
 from gradpath.support.fast_dataclasses import dataclass
 

@@ -9,11 +9,12 @@ import ast
 from collections.abc import Callable, Iterator
 
 from gradpath.autograd.tensor import Tensor
+from gradpath.interpreter.events import BackwardRan, Cleared, Stepped
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.scope import Scope
-from gradpath.interpreter.trace import BackwardRan, Cleared, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import Function, Instance, Object, Value
 from gradpath.source.index import inside
 from gradpath.source.nodes import nodes, noted

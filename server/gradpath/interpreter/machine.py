@@ -18,11 +18,7 @@ from gradpath.interpreter.budget import WORN, Budget, Exhausted
 from gradpath.interpreter.doubt import is_certain
 from gradpath.interpreter.endings import Raised, Steps
 from gradpath.interpreter.entered import Entered
-from gradpath.interpreter.kinds import Kind
-from gradpath.interpreter.origins import DATA, Computed, Made, Origin, is_of_another
-from gradpath.interpreter.paths import Path
-from gradpath.interpreter.scope import Frame, Loop, Round, Scope
-from gradpath.interpreter.trace import (
+from gradpath.interpreter.events import (
     BackwardRan,
     Bound,
     Built,
@@ -35,8 +31,12 @@ from gradpath.interpreter.trace import (
     Mutated,
     Site,
     Stored,
-    Trace,
 )
+from gradpath.interpreter.kinds import Kind
+from gradpath.interpreter.origins import DATA, Computed, Made, Origin, is_of_another
+from gradpath.interpreter.paths import Path
+from gradpath.interpreter.scope import Frame, Loop, Round, Scope
+from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import (
     CONSTANTS,
     KINDS,

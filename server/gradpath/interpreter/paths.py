@@ -11,7 +11,8 @@ import ast
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping
 
-from gradpath.interpreter.trace import Decision, Site, Trace
+from gradpath.interpreter.events import Decision, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.source.nodes import nodes
 from gradpath.support.fast_dataclasses import dataclass, field, replace
 

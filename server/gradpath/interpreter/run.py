@@ -15,6 +15,7 @@ from gradpath.interpreter.budget import Cancelled, Exhausted
 from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
+from gradpath.interpreter.events import BackwardRan, Built, CutOff, Mixed
 from gradpath.interpreter.filling import fill, fillers, filling_of, is_lent, parts_filled, shared
 from gradpath.interpreter.lasting import (
     forget_what_others_set,
@@ -28,7 +29,7 @@ from gradpath.interpreter.modules import is_left_out, outline_of
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.paths import NOWHERE, Going, Path, continued
 from gradpath.interpreter.scope import Frame
-from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Mixed, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
-from gradpath.interpreter.trace import Site
+from gradpath.interpreter.events import Site
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Value
 from gradpath.support.fast_dataclasses import dataclass, field
 
 if TYPE_CHECKING:
-    from gradpath.interpreter.trace import Site
+    from gradpath.interpreter.events import Site
 
 
 class Deferred:

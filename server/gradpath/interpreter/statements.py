@@ -15,6 +15,7 @@ from gradpath.interpreter.budget import Exhausted
 from gradpath.interpreter.defining import define
 from gradpath.interpreter.doubt import may_leave_gradients_off, survive
 from gradpath.interpreter.endings import BREAK, CONTINUE, Raised, Returned, Signal, Steps
+from gradpath.interpreter.events import Discarded, Switched
 from gradpath.interpreter.exceptions import run_assert, run_raise, run_try
 from gradpath.interpreter.expressions import evaluate, make_function, settled
 from gradpath.interpreter.idle import Arms, arms_of, decides_training, leaves, speaks_of_gradients
@@ -22,7 +23,6 @@ from gradpath.interpreter.iteration import Iteration, iterate
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.modules import Module
 from gradpath.interpreter.origins import Undefined
-from gradpath.interpreter.trace import Discarded, Switched
 from gradpath.interpreter.unbound import ANY_NAME
 from gradpath.interpreter.values import Arguments, Function, Object, Unknown, Value
 from gradpath.source.nodes import noted

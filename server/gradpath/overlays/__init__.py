@@ -10,6 +10,7 @@ from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.entered import Entered
+from gradpath.interpreter.events import Cleared, Held, Kept, Named
 from gradpath.interpreter.iteration import Container, Iteration
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
@@ -18,7 +19,6 @@ from gradpath.interpreter.origins import Attribute, Call, Library, Made
 from gradpath.interpreter.ownership import Rejoined
 from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.scope import Frame
-from gradpath.interpreter.trace import Cleared, Held, Kept, Named
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,

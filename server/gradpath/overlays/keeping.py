@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from gradpath.interpreter.bounds import shown
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import Form, Kept, Site
 from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.scope import Deferred, Frame
-from gradpath.interpreter.trace import Form, Kept, Site
 from gradpath.interpreter.values import UNDEFINED, Function, Instance, Unknown, Value
 from gradpath.overlays.libraries.collections import Bounded
 from gradpath.overlays.libraries.standard_library import RecordInstance

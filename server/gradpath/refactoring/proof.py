@@ -14,7 +14,7 @@ from gradpath.fixes.detachment import form_of, rebinding
 from gradpath.fixes.edits import indent_unit
 from gradpath.fixes.lesson_changes import Change, costs, makes_constant, still_learns
 from gradpath.fixes.lessons import Taught
-from gradpath.interpreter.trace import Bound, Held
+from gradpath.interpreter.events import Bound, Held
 from gradpath.names.project import Project
 from gradpath.refactoring.bodies import Body, Rewrite, body_of
 from gradpath.refactoring.losses import accumulated, computed_for_each, one_after_the_other, summed

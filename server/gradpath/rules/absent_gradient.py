@@ -13,7 +13,8 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import name_of
 from gradpath.findings.syntax import ancestry, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Failed, GradientAbsent, GradientSet, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Built, Cleared, Failed, GradientAbsent, GradientSet, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import replace

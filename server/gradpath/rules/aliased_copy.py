@@ -15,8 +15,9 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import ancestry, function_of, statement_of, tests_of
 from gradpath.fixes.copying_fixes import copied
+from gradpath.interpreter.events import Bound, Built, CutOff, Mutated, Replaced, Site, Stepped
 from gradpath.interpreter.ownership import Loaded, Named, Overwritten, Rejoined, Taken
-from gradpath.interpreter.trace import Bound, Built, CutOff, Mutated, Replaced, Site, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.best_states import BestState, best_states
 from gradpath.rules.ownership.second_names import of_twins, references
 from gradpath.source.index import holds, variables

@@ -11,7 +11,8 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import name_of
 from gradpath.findings.syntax import call_of, function_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Failed, ReadOut, Trace
+from gradpath.interpreter.events import Failed, ReadOut
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds, inside
 from gradpath.support.fast_dataclasses import replace

@@ -13,7 +13,8 @@ from gradpath.findings.graphs import leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, following, occasion, operation, turn_of, with_time
 from gradpath.fixes.spent_graphs import in_a_loop, is_border, retained_in_loop
-from gradpath.interpreter.trace import Stepped, Trace
+from gradpath.interpreter.events import Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Transformation, Way
 
 

@@ -14,7 +14,8 @@ from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import call_of, class_of, function_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import moving
-from gradpath.interpreter.trace import BackwardRan, Cleared, Clipped, Event, Lent, Stepped, Trace
+from gradpath.interpreter.events import BackwardRan, Cleared, Clipped, Event, Lent, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.scaled_gradients import scaled_clips
 from gradpath.source.index import inside

@@ -14,7 +14,8 @@ from gradpath.findings.syntax import is_alone, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import moving
 from gradpath.fixes.out_of_place import augmented, has_counterpart, write_text
-from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Stepped, Trace, once
+from gradpath.interpreter.events import BackwardRan, Built, Mutated, Replaced, Stepped
+from gradpath.interpreter.trace import Trace, once
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import dataclass, replace

@@ -11,8 +11,9 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, following, with_time
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import edits
+from gradpath.interpreter.events import Failed
 from gradpath.interpreter.ownership import Wrapped
-from gradpath.interpreter.trace import Failed, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 
 

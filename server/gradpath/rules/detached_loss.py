@@ -16,8 +16,9 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, name_of
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import cut_fixes, edits, on_tensors, parts, requirement
+from gradpath.interpreter.events import Bound, Built, Failed, Flagged
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import Bound, Built, Failed, Flagged, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import holds, stored_names
 from gradpath.support.fast_dataclasses import replace

@@ -12,7 +12,8 @@ from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.report import Finding, Report, Rule, Source, reports
 from gradpath.findings.unreached import unreached
 from gradpath.fixes.relaxation import straight_through
-from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.terms.constant_criteria import ConstantCriterion, constant_criteria
 from gradpath.rules.terms.constant_terms import Term, constant_terms
 from gradpath.rules.terms.cut_states import cut_states

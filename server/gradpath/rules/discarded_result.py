@@ -9,7 +9,8 @@ from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import ancestry, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Discarded, Trace
+from gradpath.interpreter.events import Discarded
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.unloaded_states import unloaded
 from gradpath.rules.terms.left_out_losses import left_out_losses

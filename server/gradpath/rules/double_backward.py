@@ -15,7 +15,8 @@ from gradpath.findings.stories import failures, lifted, name_of, occasion, opera
 from gradpath.findings.syntax import function_of
 from gradpath.findings.trained import trains_nothing_upstream
 from gradpath.fixes.spent_graphs import in_one_run
-from gradpath.interpreter.trace import Failed, Trace
+from gradpath.interpreter.events import Failed
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Transformation
 
 

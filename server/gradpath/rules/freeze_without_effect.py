@@ -14,8 +14,9 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import statement_of
 from gradpath.findings.ways import ways_in
 from gradpath.fixes import edits
+from gradpath.interpreter.events import BackwardRan, Flagged, Stepped
 from gradpath.interpreter.ownership import FlagMissed
-from gradpath.interpreter.trace import BackwardRan, Flagged, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.frozen_for_good import flagged_parts, frozen_parts, left_frozen, spared
 from gradpath.rules.ownership.idle_conditions import idle_conditions

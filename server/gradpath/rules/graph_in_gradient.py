@@ -12,7 +12,8 @@ from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import block_of, call_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import BackwardRan, Cleared, GradientSet, Lent, Stepped, Trace, iterations_between
+from gradpath.interpreter.events import BackwardRan, Cleared, GradientSet, Lent, Stepped, iterations_between
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, methods_called
 from gradpath.support.fast_dataclasses import replace

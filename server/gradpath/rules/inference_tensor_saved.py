@@ -12,7 +12,8 @@ from gradpath.findings.cuts import Switch, switch_around
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, name_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.interpreter.events import Failed, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import variables
 from gradpath.source.nodes import last_name

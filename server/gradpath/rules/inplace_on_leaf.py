@@ -14,7 +14,8 @@ from gradpath.findings.syntax import ancestry, block_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import placed
 from gradpath.fixes.out_of_place import augmented, counterparts, is_read_again, write_text, written_name
-from gradpath.interpreter.trace import Failed, Flagged, Site, Trace
+from gradpath.interpreter.events import Failed, Flagged, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.source.document import Document
 from gradpath.support.fast_dataclasses import replace

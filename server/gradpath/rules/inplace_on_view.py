@@ -14,7 +14,8 @@ from gradpath.findings.stories import failures, said, short_operation
 from gradpath.findings.syntax import block_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.out_of_place import counterparts, write_text
-from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.interpreter.events import Failed, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 
 KINDS = (

@@ -10,7 +10,8 @@ from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, nth
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.interpreter.events import Failed, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.support.fast_dataclasses import dataclass
 

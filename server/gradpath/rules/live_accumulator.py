@@ -13,7 +13,8 @@ from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import lifted, turn_of
 from gradpath.findings.syntax import function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stored, Trace
+from gradpath.interpreter.events import BackwardRan, Bound, Site, Stored
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.filled_lists import lists
 from gradpath.rules.loops.kept_graphs import counts, is_number

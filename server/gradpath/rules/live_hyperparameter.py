@@ -10,7 +10,8 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import OptionSet, Trace
+from gradpath.interpreter.events import OptionSet
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.support.fast_dataclasses import replace
 

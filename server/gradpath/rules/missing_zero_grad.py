@@ -19,7 +19,8 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import following, same_activation, with_time
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import BackwardRan, Mutated, Replaced, Site, Stepped, Trace, iterations_between
+from gradpath.interpreter.events import BackwardRan, Mutated, Replaced, Site, Stepped, iterations_between
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.stray_gradients import stray_gradients
 from gradpath.support.fast_dataclasses import replace

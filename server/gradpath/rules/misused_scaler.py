@@ -11,7 +11,8 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, following, with_time
 from gradpath.findings.syntax import LOOPS, ancestry, call_of, function_of, statement_of, tests_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Failed, Site, Trace
+from gradpath.interpreter.events import Failed, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.scaled_gradients import ScaledStep, scaled_steps, scaler_of, uses_gradients
 from gradpath.source.index import inside, methods_called, names_in

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Level
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import class_of
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.events import Site
+from gradpath.interpreter.trace import Trace
 from gradpath.source.imports import imported, is_of_torch
 from gradpath.source.index import inside, methods_called
 from gradpath.source.nodes import Definition, last_name

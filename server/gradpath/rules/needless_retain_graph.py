@@ -12,7 +12,8 @@ from gradpath.findings.graphs import reach
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import ancestry, call_of, function_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stepped, Trace
+from gradpath.interpreter.events import BackwardRan, Bound, Site, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, inside
 from gradpath.support.fast_dataclasses import replace

@@ -13,7 +13,8 @@ from gradpath.findings.stories import failures, made_near, name_of
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.out_of_place import is_read_again
-from gradpath.interpreter.trace import Failed, Trace
+from gradpath.interpreter.events import Failed
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 
 

@@ -21,7 +21,8 @@ from gradpath.fixes.copying_fixes import saved_copies
 from gradpath.fixes.detachment import detachments
 from gradpath.fixes.moving import moving, removed
 from gradpath.fixes.recomputation import Need, one_by_one, recomputations
-from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.support.fast_dataclasses import replace
 

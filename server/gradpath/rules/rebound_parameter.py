@@ -16,8 +16,9 @@ from gradpath.findings.stories import elsewhere, following, target_of, with_time
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.out_of_place import updated_in_place
+from gradpath.interpreter.events import Bound, Failed, Held, Site
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import Bound, Failed, Held, Site, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, holds, inside
 from gradpath.support.fast_dataclasses import replace

@@ -16,8 +16,9 @@ from gradpath.fixes.detachment import detached_for, operand_of, rewritten
 from gradpath.fixes.moving import removed
 from gradpath.fixes.optimizer_fixes import registered
 from gradpath.fixes.requirement import required_before
+from gradpath.interpreter.events import BackwardRan, Failed, Site
 from gradpath.interpreter.ownership import Overlooked
-from gradpath.interpreter.trace import BackwardRan, Failed, Site, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import dataclass

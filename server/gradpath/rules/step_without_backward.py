@@ -17,18 +17,9 @@ from gradpath.findings.syntax import function_of
 from gradpath.findings.unreached import unreached
 from gradpath.fixes import optimizer_fixes, requirement
 from gradpath.fixes.cut_fixes import added
+from gradpath.interpreter.events import BackwardRan, Bound, Built, Cleared, Flagged, GradientSet, Site, Stepped
 from gradpath.interpreter.ownership import Attached, Drained
-from gradpath.interpreter.trace import (
-    BackwardRan,
-    Bound,
-    Built,
-    Cleared,
-    Flagged,
-    GradientSet,
-    Site,
-    Stepped,
-    Trace,
-)
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.repeated_steps import repeated_steps
 from gradpath.source.index import holds

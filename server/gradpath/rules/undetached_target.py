@@ -7,7 +7,8 @@ from itertools import chain
 
 from gradpath.diagnostic import Level
 from gradpath.findings.report import Finding, Report, Rule, Source, reports
-from gradpath.interpreter.trace import Stepped, Trace
+from gradpath.interpreter.events import Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.targets.advantages import advantages
 from gradpath.rules.targets.bootstrapped import bootstrapped
 from gradpath.rules.targets.collapsing import collapsing

@@ -24,8 +24,9 @@ from gradpath.findings.unreached import (
 )
 from gradpath.fixes.cut_fixes import added, undone
 from gradpath.fixes.relaxation import straight_through
+from gradpath.interpreter.events import BackwardRan, Site
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.terms.left_out_losses import LeftOut, left_out_losses
 
 LONGEST = 120

@@ -11,8 +11,9 @@ from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import function_of
+from gradpath.interpreter.events import BackwardRan, Bound, Mutated, Named, Replaced, Stepped
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
-from gradpath.interpreter.trace import BackwardRan, Bound, Mutated, Named, Replaced, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.by_hand import left_by_hand
 from gradpath.rules.ownership.copies import copied, of_copies, rebound, replaced_leaves
 from gradpath.rules.ownership.doubled import doubled, given_twice, repeated

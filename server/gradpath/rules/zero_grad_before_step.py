@@ -8,7 +8,8 @@ from itertools import chain
 from gradpath.diagnostic import Level
 from gradpath.findings.gradient_flow import flow_of, has_run_loops
 from gradpath.findings.report import Finding, Report, Rule, Source, reports
-from gradpath.interpreter.trace import Stepped, Trace
+from gradpath.interpreter.events import Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.loops.lost_gradients import lost_before
 from gradpath.rules.loops.micro_batches import lost_share
 from gradpath.rules.loops.never_stepped import never_stepped

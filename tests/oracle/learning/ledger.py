@@ -12,10 +12,11 @@ from gradpath.autograd.tensor import PRESUMED, Tensor
 from gradpath.findings.graphs import moved_leaves, reached_leaves
 from gradpath.findings.report import Source
 from gradpath.findings.unreached import unreached
+from gradpath.interpreter.events import BackwardRan, Stepped
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.run import make_machine, run_module
-from gradpath.interpreter.trace import BackwardRan, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import Arguments, NativeFunction, Value
 from gradpath.overlays import Overlays
 from gradpath.overlays.torch.tensor_value import TensorValue

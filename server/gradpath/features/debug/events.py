@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.features.life import kind_of
-from gradpath.interpreter import trace as happened
+from gradpath.interpreter import events as happened
+from gradpath.interpreter.events import Bound, ReadOut
 from gradpath.interpreter.ownership import Attached, FlagMissed, Given, Overlooked, Wrapped
-from gradpath.interpreter.trace import Bound, ReadOut
 
 _NAMES = 4
 """The most names of one kind that are listed."""

@@ -16,7 +16,8 @@ from gradpath.features.debug.events import presumptions, words
 from gradpath.features.debug.unreached import is_entered, unreached
 from gradpath.features.debug.values import origin_of, told
 from gradpath.findings.report import Source
-from gradpath.interpreter.trace import Decision, Site, Trace
+from gradpath.interpreter.events import Decision, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import Unknown
 from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.source.document import Document

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gradpath.features.debug import Skipped
-from gradpath.interpreter.trace import Decision, Trace
+from gradpath.interpreter.events import Decision
+from gradpath.interpreter.trace import Trace
 from gradpath.source.nodes import Definition, nodes
 from gradpath.support.fast_dataclasses import dataclass
 

@@ -12,7 +12,7 @@ from gradpath.features.flow.find import flows_of
 from gradpath.features.life import Story, name_at
 from gradpath.findings.gradient_flow import optimizer_name
 from gradpath.findings.report import Source
-from gradpath.interpreter.trace import Bound, Named, Stepped
+from gradpath.interpreter.events import Bound, Named, Stepped
 
 
 def is_of_training(analysis: Analysis, position: Position) -> str:

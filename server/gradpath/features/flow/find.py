@@ -11,7 +11,8 @@ from gradpath.features.flow import Arrival, Call, Cell, Flow, Parameter, Reason,
 from gradpath.features.flow.observed import Key, Observed, best, observe
 from gradpath.findings.gradient_flow import optimizer_name
 from gradpath.findings.report import Source
-from gradpath.interpreter.trace import Decision, Site, Stepped, Trace
+from gradpath.interpreter.events import Decision, Site, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import Unknown
 from gradpath.support.fast_dataclasses import replace
 

@@ -19,19 +19,9 @@ from gradpath.findings.stories import bindings, name_of, target_of
 from gradpath.findings.syntax import statement_of
 from gradpath.findings.unreached import Place, places_of
 from gradpath.findings.ways import Severed, Ways, ways_in
+from gradpath.interpreter.events import BackwardRan, Flagged, GradientSet, Lent, Mutated, Named, Replaced, Site, Stepped
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
-from gradpath.interpreter.trace import (
-    BackwardRan,
-    Flagged,
-    GradientSet,
-    Lent,
-    Mutated,
-    Named,
-    Replaced,
-    Site,
-    Stepped,
-    Trace,
-)
+from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import Unknown
 from gradpath.support.fast_dataclasses import dataclass, field, replace
 

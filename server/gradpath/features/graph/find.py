@@ -12,7 +12,8 @@ from gradpath.features.graph.moment import Moment, name_of_saved
 from gradpath.features.graph.wording import short
 from gradpath.findings.parameters import holders
 from gradpath.findings.report import Source
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Failed, ReadOut, Site, Trace, iterations_between
+from gradpath.interpreter.events import BackwardRan, Bound, Built, Failed, ReadOut, Site, iterations_between
+from gradpath.interpreter.trace import Trace
 from gradpath.source.cells import CellsDocument, lines_in_cells
 from gradpath.support.fast_dataclasses import replace
 

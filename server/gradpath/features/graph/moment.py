@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gradpath.autograd.tensor import BackwardCall, Node, Saved
 from gradpath.features.graph.wording import short
+from gradpath.interpreter.events import BackwardRan, Event, Mutated
 from gradpath.interpreter.sites import line_of
-from gradpath.interpreter.trace import BackwardRan, Event, Mutated
 from gradpath.support.fast_dataclasses import dataclass
 
 _SINGLY = 2

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gradpath.interpreter.events import Cleared, Stepped
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Cleared, Stepped
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names

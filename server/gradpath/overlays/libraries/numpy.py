@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import BackwardRan
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call, Item, Library, Made
-from gradpath.interpreter.trace import BackwardRan
 from gradpath.interpreter.values import Arguments, NativeFunction, Unknown, Value, identity
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed.roles import role_of

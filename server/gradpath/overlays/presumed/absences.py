@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from gradpath.autograd.provenance import OBSERVED, Presumption
 from gradpath.autograd.tensor import UNSEEN, Node, Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import BackwardRan, Cleared, GradientSet, Lent
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.readings import parts_of
-from gradpath.interpreter.trace import BackwardRan, Cleared, GradientSet, Lent
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays.presumed import weights
 from gradpath.overlays.presumed.presumed_tensors import graph_sources

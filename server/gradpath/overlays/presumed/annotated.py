@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import Named, OfClass
 from gradpath.interpreter.iteration import SOME
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.run import presumed_instance
-from gradpath.interpreter.trace import Named, OfClass
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
 from gradpath.overlays.presumed.fitting import class_of_items, fitting_class, read_for
 from gradpath.overlays.presumed.unknowns import unknown_parameter

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from gradpath.autograd import provenance
 from gradpath.autograd.provenance import LOADED, Presumption
+from gradpath.interpreter.events import Site
 from gradpath.interpreter.origins import Undefined
-from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import dataclass

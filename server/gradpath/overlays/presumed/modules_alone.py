@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence, Set
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import Bound, Cleared, Named, Stepped
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.readings import parts_of
-from gradpath.interpreter.trace import Bound, Cleared, Named, Stepped
 from gradpath.interpreter.values import Function, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.presumed import weights

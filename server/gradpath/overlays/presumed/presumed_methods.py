@@ -7,11 +7,11 @@ from collections.abc import Callable
 from functools import partial
 
 from gradpath.autograd.provenance import Presumption
+from gradpath.interpreter.events import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call, Library, Made, Member, Undefined
 from gradpath.interpreter.ownership import Overwritten
-from gradpath.interpreter.trace import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.presumed import (

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.provenance import OPEN
 from gradpath.interpreter.containers import List, Slice
+from gradpath.interpreter.events import Cleared, Lent, OptionSet
 from gradpath.interpreter.iteration import Container
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Computed, Item, Made, Parameter
 from gradpath.interpreter.readings import parts_of
-from gradpath.interpreter.trace import Cleared, Lent, OptionSet
 from gradpath.interpreter.values import Instance, Unknown, Value, identity, is_data
 from gradpath.overlays.presumed import conditions, frozen, model_parts, plain_data, weights
 from gradpath.overlays.presumed.absences import note_put

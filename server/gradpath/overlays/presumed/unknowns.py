@@ -8,13 +8,13 @@ import operator as host
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, OPEN
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import BackwardRan, Cleared, Lent
 from gradpath.interpreter.iteration import ORDINAL
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.operators import negation
 from gradpath.interpreter.origins import Attribute, Call, Item, Made, Parameter
-from gradpath.interpreter.trace import BackwardRan, Cleared, Lent
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,

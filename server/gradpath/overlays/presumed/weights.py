@@ -12,11 +12,11 @@ from functools import partial
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import UNSEEN, Node, Saved, Storage, Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import Flagged
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Copy, Parameter
 from gradpath.interpreter.ownership import Attached
-from gradpath.interpreter.trace import Flagged
 from gradpath.interpreter.values import Instance, Unknown, Value
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.model_parts import line, models_of_parameter

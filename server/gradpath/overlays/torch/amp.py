@@ -6,8 +6,8 @@ from gradpath.autograd.ops import op_of
 from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import Scaled
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Scaled
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import conditions

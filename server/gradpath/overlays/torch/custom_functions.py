@@ -13,9 +13,9 @@ from gradpath.autograd.tensor import BackwardCall, Creation, Node, Saved, Tensor
 from gradpath.interpreter.classes import innermost
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.entered import Entered
+from gradpath.interpreter.events import Site
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import (
     UNDEFINED,
     Arguments,

@@ -14,9 +14,9 @@ from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.tensor import CHECKPOINT, PRESUMED, BackwardCall, Node, Tensor
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.endings import Raised
+from gradpath.interpreter.events import BackwardRan, Event
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.ownership import Wrapped
-from gradpath.interpreter.trace import BackwardRan, Event
 from gradpath.interpreter.values import Arguments, Class, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import conditions, weights

@@ -9,9 +9,9 @@ from gradpath.autograd.tensor import SWITCHED_OFF
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
+from gradpath.interpreter.events import Switched
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Switched
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Object, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed.places import place_of

@@ -10,10 +10,10 @@ from gradpath.autograd.ops import Certainty, ModuleSpec, find_module
 from gradpath.autograd.sizes import evaluated
 from gradpath.autograd.tensor import Shape, Tensor
 from gradpath.interpreter.containers import List, Slice
+from gradpath.interpreter.events import Applied
 from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Holder
-from gradpath.interpreter.trace import Applied
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, identity
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import targets

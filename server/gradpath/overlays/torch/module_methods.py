@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.classes import named
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import Cleared
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.trace import Cleared
 from gradpath.interpreter.values import Arguments, Function, Instance, Unknown, Value
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch import state_dicts

@@ -11,6 +11,7 @@ from gradpath.autograd.ops import ModuleSpec
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.classes import STORE_ATTRIBUTE
 from gradpath.interpreter.containers import List, is_slender
+from gradpath.interpreter.events import Site
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -18,7 +19,6 @@ from gradpath.interpreter.mappings import Namespace as Attributes
 from gradpath.interpreter.origins import Call, Computed, Made
 from gradpath.interpreter.ownership import Attached, Overlooked
 from gradpath.interpreter.readings import parts_of
-from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import conditions, missed_flags

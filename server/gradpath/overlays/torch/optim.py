@@ -10,12 +10,12 @@ from gradpath.autograd.provenance import PROVED, Presumption
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import Clipped, OptionSet, Stepped
 from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Computed, Copy
 from gradpath.interpreter.ownership import Drained, Given
-from gradpath.interpreter.trace import Clipped, OptionSet, Stepped
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Instance, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names

@@ -10,10 +10,10 @@ from enum import Enum
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.provenance import OBSERVED, Presumption, Provenance
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import Site
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute
-from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value, identity
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.support.fast_dataclasses import dataclass

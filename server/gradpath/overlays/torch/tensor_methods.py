@@ -11,9 +11,9 @@ from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import BackwardRan, GradientAbsent
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
-from gradpath.interpreter.trace import BackwardRan, GradientAbsent
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays.presumed import conditions, missed_flags
 from gradpath.overlays.presumed.absences import is_absent

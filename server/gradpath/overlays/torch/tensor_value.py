@@ -10,12 +10,12 @@ from gradpath.autograd.layout import Order
 from gradpath.autograd.tensor import MANY, Tensor
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import Cleared, GradientSet, Mixed, ReadOut, Replaced, Site
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast, LateNumber
 from gradpath.interpreter.operators import get_item
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Made, Parameter
-from gradpath.interpreter.trace import Cleared, GradientSet, Mixed, ReadOut, Replaced, Site
 from gradpath.interpreter.values import UNDEFINED, Arguments, Object, Unknown, Value, identity
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.roles import is_of_settings, is_setting, role_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+from gradpath.interpreter.events import Site
 from gradpath.interpreter.iteration import Iteration, endless
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call
 from gradpath.interpreter.ownership import Drained
-from gradpath.interpreter.trace import Site
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.support.fast_dataclasses import dataclass, field

@@ -9,16 +9,8 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.graphs import is_freed, leads_to, reach
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import statement_of
-from gradpath.interpreter.trace import (
-    BackwardRan,
-    Built,
-    Stored,
-    Trace,
-    in_record,
-    iterations_between,
-    once,
-    parts_of,
-)
+from gradpath.interpreter.events import BackwardRan, Built, Stored, in_record, iterations_between, parts_of
+from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.loops.kept_graphs import are_disjoint, come_apart, is_in_forward, is_live, is_number, stands_apart
 from gradpath.rules.loops.outliving import Growing, may_be_learned_from
 

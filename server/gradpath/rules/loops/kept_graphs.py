@@ -9,7 +9,8 @@ from itertools import takewhile
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.findings.graphs import executed_nodes, nodes_of, reach
 from gradpath.findings.syntax import function_of
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, iterations_between, once
+from gradpath.interpreter.events import BackwardRan, Built, Site, iterations_between
+from gradpath.interpreter.trace import Trace, once
 from gradpath.support.traversal import reachable
 
 SUMS = frozenset({"torch.add", "torch.Tensor.add_"})

@@ -14,7 +14,8 @@ from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import block_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import moving, repair_of
-from gradpath.interpreter.trace import BackwardRan, Cleared, Lent, Site, Stepped, Trace
+from gradpath.interpreter.events import BackwardRan, Cleared, Lent, Site, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Way
 from gradpath.support.fast_dataclasses import dataclass
 

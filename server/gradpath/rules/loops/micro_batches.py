@@ -14,7 +14,8 @@ from gradpath.findings.stories import bindings, same_activation
 from gradpath.findings.syntax import LOOPS, Definition, ancestry, block_of, call_of, function_of, statement_of, tests_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import repair_of
-from gradpath.interpreter.trace import BackwardRan, Bound, Cleared, Lent, Site, Stepped, Trace, iterations_between, once
+from gradpath.interpreter.events import BackwardRan, Bound, Cleared, Lent, Site, Stepped, iterations_between
+from gradpath.interpreter.trace import Trace, once
 from gradpath.repairs import Way
 from gradpath.rules.loops.lost_gradients import after_step
 from gradpath.source.index import holds, inside, variables

@@ -13,8 +13,7 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import (
+from gradpath.interpreter.events import (
     BackwardRan,
     Cleared,
     Clipped,
@@ -22,9 +21,10 @@ from gradpath.interpreter.trace import (
     Lent,
     Site,
     Stepped,
-    Trace,
     iterations_between,
 )
+from gradpath.interpreter.ownership import Given
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, inside, lines_of, methods_called, variables
 from gradpath.source.nodes import statements

@@ -9,7 +9,8 @@ from typing import TypeVar
 from gradpath.autograd.tensor import SWITCHED_OFF, Node, Tensor
 from gradpath.findings.graphs import leads_to, reach
 from gradpath.findings.report import Source
-from gradpath.interpreter.trace import BackwardRan, Bound, Site, Stored, Trace, iterations_between, parts_of, tensor_of
+from gradpath.interpreter.events import BackwardRan, Bound, Site, Stored, iterations_between, parts_of, tensor_of
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import head_of, inside, variables
 from gradpath.source.nodes import last_name, noted, statements
 from gradpath.support.fast_dataclasses import dataclass

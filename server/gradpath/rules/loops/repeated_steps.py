@@ -11,7 +11,8 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import following, with_time
 from gradpath.findings.syntax import block_of, call_of, function_of, statement_of
 from gradpath.fixes.moving import removed
-from gradpath.interpreter.trace import Mutated, OptionSet, Replaced, Stepped, Trace
+from gradpath.interpreter.events import Mutated, OptionSet, Replaced, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents
 

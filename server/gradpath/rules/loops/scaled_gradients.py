@@ -13,7 +13,8 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import same_activation
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import BackwardRan, Clipped, GradientSet, Lent, Mutated, Scaled, Site, Stepped, Trace
+from gradpath.interpreter.events import BackwardRan, Clipped, GradientSet, Lent, Mutated, Scaled, Site, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.support.fast_dataclasses import dataclass
 

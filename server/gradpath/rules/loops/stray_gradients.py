@@ -17,7 +17,8 @@ from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import following, short_operation, with_time
-from gradpath.interpreter.trace import BackwardRan, Site, Stepped, Trace, iterations_between, once
+from gradpath.interpreter.events import BackwardRan, Site, Stepped, iterations_between
+from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.traversal import reachable
 

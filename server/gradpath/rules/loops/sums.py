@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.graphs import leads_to, reach
 from gradpath.findings.syntax import function_of, statement_of
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, iterations_between
+from gradpath.interpreter.events import BackwardRan, Built, Site, iterations_between
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.loops.kept_graphs import (
     SCALINGS,
     SUMS,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from gradpath.findings.syntax import function_of, statement_of
-from gradpath.interpreter.trace import Built, Trace
+from gradpath.interpreter.events import Built
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import contents, inside
 
 JOINS = frozenset({"torch.cat", "torch.hstack", "torch.vstack"})

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from gradpath.findings.syntax import LOOPS, ancestry, function_of
+from gradpath.interpreter.events import Bound, Site, Stepped
 from gradpath.interpreter.ownership import Given, Named, Taken
-from gradpath.interpreter.trace import Bound, Site, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import contents, names_of, pairs_of
 from gradpath.support.fast_dataclasses import dataclass, replace
 

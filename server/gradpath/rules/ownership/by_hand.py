@@ -11,8 +11,9 @@ from gradpath.findings.graphs import leaves_with_gradient, reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import function_of
+from gradpath.interpreter.events import BackwardRan, Bound, Lent, Mutated, Replaced, Stepped
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Bound, Lent, Mutated, Replaced, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.lacking import touched
 from gradpath.source.index import contents
 

@@ -14,8 +14,9 @@ from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes.optimizer_fixes import given_too, loaded, of_others
+from gradpath.interpreter.events import BackwardRan, Bound, GradientSet, Named, Site, Stepped
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Bound, GradientSet, Named, Site, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, reached_strangers
 from gradpath.support.fast_dataclasses import replace
 from gradpath.support.traversal import reachable

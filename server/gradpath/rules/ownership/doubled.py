@@ -14,8 +14,9 @@ from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import call_of
 from gradpath.fixes.optimizer_fixes import of_others
+from gradpath.interpreter.events import BackwardRan, Stepped
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, reached_strangers, written
 
 

@@ -9,8 +9,9 @@ from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import call_of, function_of, statement_of
 from gradpath.fixes import edits
+from gradpath.interpreter.events import Site
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import index_of, inside, pairs_of
 from gradpath.source.nodes import Definition

@@ -14,8 +14,9 @@ from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import function_of
 from gradpath.fixes.optimizer_fixes import given_too
+from gradpath.interpreter.events import BackwardRan, Bound, Built, GradientAbsent, Stepped
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, GradientAbsent, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.lacking import Lacking, Words
 from gradpath.source.index import inside
 

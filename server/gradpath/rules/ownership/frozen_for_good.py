@@ -13,7 +13,8 @@ from gradpath.findings.learning import Learner, learners
 from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import ancestry
-from gradpath.interpreter.trace import BackwardRan, Built, Flagged, Lent, Mutated, Named, Site, Stepped, Trace
+from gradpath.interpreter.events import BackwardRan, Built, Flagged, Lent, Mutated, Named, Site, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.lacking import written
 from gradpath.source.index import methods_called
 from gradpath.support.fast_dataclasses import replace

@@ -10,8 +10,9 @@ from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import class_of, function_of, has_method
 from gradpath.fixes.optimizer_fixes import made_once, registered
+from gradpath.interpreter.events import BackwardRan, Bound, Built, Named, Stepped
 from gradpath.interpreter.ownership import Given, Overlooked
-from gradpath.interpreter.trace import BackwardRan, Bound, Built, Named, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.lacking import is_drawn, is_of_layer, touched
 from gradpath.rules.ownership.parts import place_of
 from gradpath.source.index import contents, inside, methods_called

@@ -9,7 +9,8 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import ancestry, statement_of
-from gradpath.interpreter.trace import Bound, Flagged, Site, Stepped, Trace
+from gradpath.interpreter.events import Bound, Flagged, Site, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import holds, inside
 from gradpath.support.fast_dataclasses import replace
 

@@ -9,8 +9,9 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix
 from gradpath.findings.graphs import leaves_with_gradient
 from gradpath.findings.report import Source, Step
+from gradpath.interpreter.events import Flagged, Mutated, Replaced, Site
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import Flagged, Mutated, Replaced, Site, Trace, once
+from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 
 

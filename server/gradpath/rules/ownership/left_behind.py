@@ -15,7 +15,8 @@ from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import class_of, statement_of
-from gradpath.interpreter.trace import BackwardRan, Built, Mutated, Replaced, Site, Stepped, Trace, once
+from gradpath.interpreter.events import BackwardRan, Built, Mutated, Replaced, Site, Stepped
+from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import variables
 from gradpath.source.nodes import last_name, statements
 from gradpath.support.fast_dataclasses import dataclass

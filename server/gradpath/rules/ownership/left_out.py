@@ -16,8 +16,9 @@ from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes.optimizer_fixes import given_too
+from gradpath.interpreter.events import BackwardRan, Built, Lent, Mutated, Named, Replaced, Site
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Built, Lent, Mutated, Named, Replaced, Site, Trace, once
+from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, strangers
 from gradpath.source.index import contents, methods_called
 from gradpath.source.nodes import last_name, noted

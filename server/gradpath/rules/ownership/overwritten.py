@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from gradpath.findings.learning import learners
 from gradpath.findings.report import Report, Step
 from gradpath.findings.syntax import statement_of
+from gradpath.interpreter.events import BackwardRan, Stepped, iterations_between
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Stepped, Trace, iterations_between
+from gradpath.interpreter.trace import Trace
 from gradpath.support.fast_dataclasses import replace
 
 

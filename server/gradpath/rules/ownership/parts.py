@@ -12,8 +12,9 @@ from gradpath.findings.graphs import leaves_with_gradient
 from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import class_of, has_method, method_of, statement_of
 from gradpath.fixes.optimizer_fixes import given_too, made_once, registered
+from gradpath.interpreter.events import Bound, Site, Stepped
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
-from gradpath.interpreter.trace import Bound, Site, Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.lacking import Lacking, Words, is_drawn, is_of_layer, strangers, touched
 from gradpath.source.index import has_several
 from gradpath.support.fast_dataclasses import replace

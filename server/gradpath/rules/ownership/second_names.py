@@ -13,7 +13,8 @@ from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import class_of, statement_of, tests_of
 from gradpath.findings.ways import ways_in
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import BackwardRan, Bound, Named, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Bound, Named, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import variables
 from gradpath.source.nodes import last_name

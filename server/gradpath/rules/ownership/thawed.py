@@ -10,8 +10,9 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.findings.parameters import groups_of, in_modules
 from gradpath.findings.report import Source, Step
 from gradpath.fixes.optimizer_fixes import given_too
+from gradpath.interpreter.events import Flagged, Site
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import Flagged, Site, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.lacking import Lacking, Words
 
 

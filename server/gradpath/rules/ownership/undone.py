@@ -10,8 +10,9 @@ from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.parameters import groups_of, named
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import tests_of
+from gradpath.interpreter.events import Bound, Discarded, Event, Flagged, Site, Stepped, Stored
 from gradpath.interpreter.ownership import Given, Named, Taken
-from gradpath.interpreter.trace import Bound, Discarded, Event, Flagged, Site, Stepped, Stored, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import contents
 from gradpath.source.nodes import last_name
 from gradpath.support.words import words

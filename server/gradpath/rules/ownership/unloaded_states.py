@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import function_of, statement_of
+from gradpath.interpreter.events import Site
 from gradpath.interpreter.ownership import Taken
-from gradpath.interpreter.trace import Site, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import inside
 from gradpath.support.fast_dataclasses import replace
 

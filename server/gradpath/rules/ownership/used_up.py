@@ -9,8 +9,9 @@ from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
+from gradpath.interpreter.events import Stepped
 from gradpath.interpreter.ownership import Drained
-from gradpath.interpreter.trace import Stepped, Trace
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 
 

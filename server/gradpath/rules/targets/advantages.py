@@ -12,7 +12,8 @@ from gradpath.findings.gradient_flow import Effect, flow_of, place_in
 from gradpath.findings.graphs import built_of, is_of_terms, leads_to, leaves, nodes_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
-from gradpath.interpreter.trace import BackwardRan, Built, Cleared, Site, Stepped, Trace
+from gradpath.interpreter.events import BackwardRan, Built, Cleared, Site, Stepped
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.operands import detached
 from gradpath.support.words import words

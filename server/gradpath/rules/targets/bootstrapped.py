@@ -8,7 +8,8 @@ from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.findings.graphs import built_of, leads_to, leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Built, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.operands import detached
 from gradpath.support.words import words

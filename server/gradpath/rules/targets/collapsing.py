@@ -11,7 +11,8 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.graphs import built_of, leaves, nodes_of, terms_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Built, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.operands import detached
 from gradpath.support.traversal import reachable

@@ -14,7 +14,8 @@ from gradpath.findings.graphs import reached_leaves, takes
 from gradpath.findings.learning import learners
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Built, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.targets.operands import detached_result
 
 

@@ -13,7 +13,8 @@ from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.findings.graphs import built_of, leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
+from gradpath.interpreter.events import BackwardRan, Built, Site
+from gradpath.interpreter.trace import Trace, once
 from gradpath.repairs import Way
 from gradpath.rules.targets.advantages import is_live, is_used, products, values
 from gradpath.rules.targets.operands import detached

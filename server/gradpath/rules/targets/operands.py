@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.diagnostic import Fix, Safety
 from gradpath.findings.report import Source
 from gradpath.fixes import edits
-from gradpath.interpreter.trace import Site
+from gradpath.interpreter.events import Site
 from gradpath.repairs import Repair, Way
 
 

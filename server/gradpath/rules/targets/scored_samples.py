@@ -12,7 +12,8 @@ from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.graphs import built_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
-from gradpath.interpreter.trace import BackwardRan, Built, Trace
+from gradpath.interpreter.events import BackwardRan, Built
+from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Way
 from gradpath.rules.targets.collapsing import ends
 from gradpath.rules.targets.operands import detached

@@ -10,7 +10,8 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose
 from gradpath.findings.ways import Severed, ways_to
-from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.terms.summands import constants
 from gradpath.support.fast_dataclasses import dataclass
 

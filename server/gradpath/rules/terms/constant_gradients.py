@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
 from gradpath.findings.graphs import is_sum, leaves, nodes_of, reached_leaves
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Built, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.traversal import reachable
 

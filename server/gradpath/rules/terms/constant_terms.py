@@ -15,7 +15,8 @@ from gradpath.findings.syntax import call_of
 from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose, places_of
 from gradpath.findings.ways import Severed, ways_to
 from gradpath.fixes.cut_fixes import undone
-from gradpath.interpreter.trace import BackwardRan, Mixed, Mutated, Site, Stepped, Trace, iterations_between, once
+from gradpath.interpreter.events import BackwardRan, Mixed, Mutated, Site, Stepped, iterations_between
+from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.terms.constant_criteria import LOSSES
 from gradpath.rules.terms.constant_gradients import asked_for, constant_gradients
 from gradpath.rules.terms.summands import SCALING, constants, on_the_way, terms

@@ -12,7 +12,8 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import ancestry
 from gradpath.fixes.cut_fixes import undone
-from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Site, Trace, once
+from gradpath.interpreter.events import BackwardRan, Built, CutOff, Site
+from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import inside, names_of
 
 

@@ -16,7 +16,8 @@ from gradpath.findings.stories import lifted
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose
 from gradpath.findings.ways import Severed, ways_to
 from gradpath.fixes.cut_fixes import undone
-from gradpath.interpreter.trace import BackwardRan, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.rules.terms.summands import terms
 from gradpath.support.fast_dataclasses import dataclass
 

@@ -12,7 +12,8 @@ from gradpath.findings.graphs import nodes_of
 from gradpath.findings.stories import short_operation
 from gradpath.findings.unreached import is_of_another_time
 from gradpath.findings.ways import Severed, ways_to
-from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Trace, once
+from gradpath.interpreter.events import BackwardRan, Built, CutOff
+from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.terms.cut_terms import CutTerm
 from gradpath.rules.terms.summands import terms
 from gradpath.source.nodes import last_name

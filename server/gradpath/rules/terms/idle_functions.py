@@ -10,7 +10,8 @@ from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import ancestry
 from gradpath.fixes.cut_fixes import undone
-from gradpath.interpreter.trace import BackwardRan, Built, CutOff, Trace, once
+from gradpath.interpreter.events import BackwardRan, Built, CutOff
+from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import inside
 from gradpath.source.nodes import last_name
 

@@ -16,17 +16,8 @@ from gradpath.findings.syntax import statement_of
 from gradpath.findings.unreached import has_others, may_be_meant, may_train_elsewhere
 from gradpath.findings.ways import ways_of
 from gradpath.fixes.cut_fixes import added
-from gradpath.interpreter.trace import (
-    BackwardRan,
-    Built,
-    CutOff,
-    Site,
-    Stepped,
-    Trace,
-    in_record,
-    once,
-    tensor_of,
-)
+from gradpath.interpreter.events import BackwardRan, Built, CutOff, Site, Stepped, in_record, tensor_of
+from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import names_of
 from gradpath.support.fast_dataclasses import dataclass
 

@@ -14,7 +14,8 @@ from gradpath.findings.graphs import built_of, is_drawn
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, same_activation, short_operation
 from gradpath.fixes.copying_fixes import copied
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace, once
+from gradpath.interpreter.events import BackwardRan, Built, Site
+from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 
 _COMPARING = frozenset({"torch.sub", "torch.div"})

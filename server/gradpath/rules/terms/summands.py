@@ -9,7 +9,8 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import built_of, is_sum, nodes_of, terms_of, uses_of
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import class_of
-from gradpath.interpreter.trace import BackwardRan, Built, Site, Trace
+from gradpath.interpreter.events import BackwardRan, Built, Site
+from gradpath.interpreter.trace import Trace
 from gradpath.source.index import contents, inside
 from gradpath.source.nodes import noted
 from gradpath.support.traversal import reachable

@@ -12,8 +12,9 @@ from gradpath.findings.learning import holdings
 from gradpath.findings.report import Source
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose, places_of
 from gradpath.findings.ways import Severed, ways_to
+from gradpath.interpreter.events import BackwardRan, Cleared, Event, GradientSet, Stepped
 from gradpath.interpreter.ownership import Given
-from gradpath.interpreter.trace import BackwardRan, Cleared, Event, GradientSet, Stepped, Trace, once
+from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.terms.cut_terms import CutTerm
 from gradpath.rules.terms.summands import on_the_way, terms
 

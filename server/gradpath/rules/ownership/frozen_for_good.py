@@ -124,9 +124,12 @@ def _is_trained_in_part(trace: Trace, frozen: Flagged) -> bool:
 
     What was loaded, or handed to unseen code, before it was frozen may have parts that have learnt.
     """
-    whole, before = frozen.tensor, trace.events[: trace.events.index(frozen)]
+    whole = frozen.tensor
+    if whole.operation != UNSEEN:
+        return False
+    before = trace.events[: trace.events.index(frozen)]
     lent = any(isinstance(each, Lent) and not is_harmless(each) for each in before)
-    if whole.operation != UNSEEN or lent or any(isinstance(each, Mutated) and each.tensor is whole for each in before):
+    if lent or any(isinstance(each, Mutated) and each.tensor is whole for each in before):
         return False
     own = set(map(id, whole.storage.whole()))
     used = {number: learner for number, learner in learners(trace).items() if learner.used}

@@ -36,7 +36,6 @@ def forward(*body: str) -> ast.FunctionDef:
         ["self.weight += 1"],
         ["weight = self.weight", "weight[0] = x"],
         ["self.weight.view(-1)[0] = 1"],
-        ["torch.nn.init.zeros_(self.weight)"],
         ["x = F.relu(self.weight, inplace=True)"],
         ["for p in self.parameters():", "    p.mul_(2)"],
         ["q, k = self.project(x).chunk(2, dim=-1)", "q *= 2"],
@@ -68,6 +67,7 @@ def test_a_write_that_may_be_refused(body: list[str]) -> None:
         ["names += [mask]"],
         ["outputs['mask'] = x"],
         ["x = F.relu(self.weight, inplace=False)"],
+        ["torch.nn.init.zeros_(self.weight)"],
     ],
 )
 def test_a_write_that_nothing_refuses(body: list[str]) -> None:

@@ -30,7 +30,9 @@ def left_by_hand(trace: Trace, source: Source) -> Iterator[Report]:
             moved.setdefault(id(tensor), (tensor, event))
     if not moved or trace.among(Given, Stepped) or not is_whole(trace) or not all(map(is_harmless, trace.of(Lent))):
         return
-    ran = next(run for run in trace.of(BackwardRan) if run.call.accumulates)
+    ran = next((run for run in trace.of(BackwardRan) if run.call.accumulates), None)
+    if ran is None:  # What the program has put into `grad` itself may be anything.
+        return
     names = {id(event.tensor): event for event in reversed(trace.of(Bound)) if event.tensor is not None}
     changed = touched(trace)
     for number, leaf in leaves_with_gradient(trace).items():

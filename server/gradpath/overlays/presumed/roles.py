@@ -93,8 +93,11 @@ def role_of(value: Value) -> str:
     """
     if not isinstance(value, Unknown) or (not value.role and _is_no_object(value.hint)):
         return ""
-    role = value.role or role_of_name(value.name or value.label)
-    return "" if role == "model" and not value.role and value.kind in OF_TENSORS else role
+    if value.role:
+        return value.role
+    role = role_of_name(value.name or value.label)
+    data = role and is_of_settings(value)  # `cfg.model` has the settings of a model.
+    return "" if data or (role == "model" and value.kind in OF_TENSORS) else role
 
 
 def _is_no_object(hint: Value) -> bool:

@@ -420,11 +420,7 @@ def _run_later(methods: Sequence[ast.FunctionDef | ast.AsyncFunctionDef]) -> set
     calls: dict[str, set[str]] = {}
     for each in methods:
         calls.setdefault(each.name, set()).update(_own_calls(each))
-    todo, led = ["__init__"], {"__init__"}
-    for name in todo:
-        more = calls.get(name, set()) & calls.keys() - led
-        led |= more
-        todo += more
+    led = set(reachable(["__init__"], lambda name: calls.get(name, set()) & calls.keys()))
     later = calls.keys() - led
     while more := led & set().union(*(calls[each] for each in later)):
         led -= more

@@ -10,6 +10,7 @@ from gradpath.interpreter.classes import Context
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.events import Switched
+from gradpath.interpreter.idle import trains
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Object, Value
@@ -97,8 +98,13 @@ class Guarded(Object):
 
 
 def is_entered_without_gradients(machine: Machine, entered: Entered) -> bool:
-    """True if a function without a caller is one that its class, or its file, calls only where gradients are off."""
+    """True if a function without a caller is one that its class, or its file, calls only where gradients are off.
+
+    Not one that goes backward: those callers have shown what becomes of that, and ask for none if it has not run.
+    """
     receiver, name = entered.receiver, entered.function.name
+    if isinstance(entered.function.node, ast.FunctionDef) and trains(entered.function.node.body):
+        return False
     if isinstance(receiver, Instance):
         classes = [cls.node for cls in receiver.cls.mro if cls.node is not None]
         return _is_called_without(classes, f"self.{name}", name)

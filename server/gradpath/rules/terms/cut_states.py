@@ -20,14 +20,14 @@ from gradpath.source.index import inside, names_of
 def cut_states(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Report]:
     """The cuts of states from which one backward learns, where nothing else leads from a step to the one before.
 
-    Who goes backward in each step cuts off on purpose, and so does who refines one thing again and again.
+    Whose steps have a loss each cuts off on purpose, and so does who refines one thing again and again.
     """
     executed = frozenset(ran.executed)
     for cut in _between_steps(trace):
         before = cut.cut.source
         assert before is not None
         after = _next_step(trace, before, cut, executed)
-        if after is not None and not _goes_back_between(trace, before.node, after):
+        if after is not None and not any(before.node in each.executed for each in trace.of(BackwardRan)):
             text, cause = source.short(cut.site, limit=40), cuts.cause_of_tensor(cut.tensor)
             yield Report(
                 cut.site,
@@ -98,8 +98,3 @@ def _is_over_items(trace: Trace, made: Node, cut: Site) -> bool:
     index = names_of(around.target)
     taken = (each for each in inside(around, ast.Subscript) if isinstance(each.ctx, ast.Load))
     return any(not index.isdisjoint(names_of(each.slice)) for each in taken)
-
-
-def _goes_back_between(trace: Trace, before: Node | None, after: Node) -> bool:
-    runs = (event for event in trace.of(BackwardRan) if before in event.executed)
-    return any(after not in each.executed for each in runs)

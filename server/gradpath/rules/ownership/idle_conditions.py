@@ -91,14 +91,25 @@ def _asking(loop: ast.For, bound: Bound) -> ast.expr | None:
     for each in inside(loop, ast.If):
         match each:
             case ast.If(
-                test=ast.Attribute(value=ast.Name(id=name), attr="requires_grad") as test,
-                body=[
-                    ast.Assign(
-                        targets=[ast.Attribute(value=ast.Name(id=target), attr="requires_grad")],
-                        value=ast.Constant(True),
-                    )
-                ],
-                orelse=[],
-            ) if name == target == bound.name:
+                test=ast.Attribute(value=ast.Name(id=name), attr="requires_grad") as test, body=[statement], orelse=[]
+            ) if name == bound.name == _thawed(statement):
                 return test
+    return None
+
+
+def _thawed(statement: ast.stmt) -> str | None:
+    """The variable of which a statement sets the flag to True, in whichever way."""
+    match statement:
+        case ast.Assign(
+            targets=[ast.Attribute(value=ast.Name(id=name), attr="requires_grad")], value=ast.Constant(True)
+        ):
+            return name
+        case ast.Expr(
+            ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="requires_grad_"),
+                args=[] | [ast.Constant(True)],
+                keywords=[],
+            )
+        ):
+            return name
     return None

@@ -200,6 +200,7 @@ def run_function(
         entered = _find(machine, tree, function, owner, use)
         if entered is None:
             return
+        machine.trace.begun = len(machine.trace.events)
 
         def call() -> Value:
             machine.era += 1
@@ -211,7 +212,7 @@ def run_function(
             return result
 
         result = _call(machine, entered, call, use)
-        if not machine.trace.of(BackwardRan):
+        if not machine.trace.own(BackwardRan):
             backward = partial(machine.library.back_propagate, machine, entered, result)
 
     _guarded(machine, enter)
@@ -253,12 +254,12 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
     if use not in (Use.AGAIN, Use.EACH) and (lent or not entered.filling):
         _fill(machine, entered)
         result = call()
-        if not machine.trace.of(BackwardRan):
+        if not machine.trace.own(BackwardRan):
             machine.uses.discard(Use.FILLED)
         if use in (Use.BACKWARD, Use.LOSS):
-            if not machine.trace.of(BackwardRan):  # Otherwise it trains by itself, and what it gives is for the log.
+            if not machine.trace.own(BackwardRan):  # Otherwise it trains by itself, and what it gives is for the log.
                 machine.library.back_propagate(machine, entered, result)
-        elif machine.trace.of(BackwardRan):
+        elif machine.trace.own(BackwardRan):
             repeated = function.node in machine.trace.loops.values()  # A framework has called it again already.
             lasts = leaves_gradients(machine.trace) or leaves_frozen(machine.trace)
             if not repeated and (lasts or leaves_graph(machine, function, receiver)):

@@ -30,7 +30,8 @@ class Trace:
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
     went on, and `interrupted` the functions that had been called by then. `given` has the arguments of the function
-    that was entered, and `returned` what it returned. `survived` are the places of exceptions that are not certain, and
+    that was entered, and `returned` what it returned; `begun` events had happened before it was called, while its object
+    was made. `survived` are the places of exceptions that are not certain, and
     `fell_through` says that a function that gives a value went past a `raise` to its end: no run of it comes further.
     `undefined` are the names, and the `.attributes`, that were read though nothing had bound them.
     """
@@ -50,6 +51,7 @@ class Trace:
     undefined: set[str] = field(default_factory=set)
     given: Mapping[str, object] = field(default_factory=dict)
     returned: object = None
+    begun: int = 0
     steps: int = 0
     _sorted: dict[type, list[Event]] = field(default_factory=dict)
     _found: dict[object, object] = field(default_factory=dict)
@@ -70,6 +72,10 @@ class Trace:
         """The events of one kind, in order; they are sorted once for all who ask."""
         self._sort_new()
         return cast("list[Wanted]", self._sorted.get(kind, []))
+
+    def own(self, kind: type[Wanted]) -> list[Wanted]:
+        """The events of one kind since the function that was entered was called: its object had been made by then."""
+        return [event for event in self.events[self.begun :] if isinstance(event, kind)]
 
     def among(self, *kinds: type[Event]) -> list[Event]:
         """The events of several kinds, in the order in which they happened; found once for all who ask."""

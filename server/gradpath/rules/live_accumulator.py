@@ -33,12 +33,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
 
 def _growing(trace: Trace, source: Source) -> Iterator[Growing]:
-    """The places that keep the graphs of several iterations, none of which is back-propagated from there.
-
-    An `autograd.grad` with `create_graph` does not count: its result is a part of a loss that is back-propagated.
-    """
-    ends = [event for event in trace.of(BackwardRan) if event.call.accumulates or not event.call.create_graph]
-    executed = {node for event in ends for node in event.executed}
+    """The places that keep the graphs of several iterations, none of which is back-propagated from there."""
+    executed = {node for event in trace.own(BackwardRan) for node in event.executed}
     executed -= counts(trace)
     kept = [*sums(trace, executed)]
     if not any(rewrappings(trace)):  # A list of losses that were rebuilt as numbers is what `rewrapped-loss` is about.

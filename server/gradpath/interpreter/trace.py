@@ -30,9 +30,9 @@ class Trace:
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
     went on, and `interrupted` the functions that had been called by then. `given` has the arguments of the function
-    that was entered, and `returned` what it returned; `begun` events had happened before it was called, while its object
-    was made. `survived` are the places of exceptions that are not certain, and
-    `fell_through` says that a function that gives a value went past a `raise` to its end: no run of it comes further.
+    that was entered, and `returned` what it returned; `begun` events had happened while its object was made.
+    `survived` are the places of exceptions that are not certain, and `fell_through` says that a function that gives a
+    value went past a `raise` to its end: no run of it comes further.
     `undefined` are the names, and the `.attributes`, that were read though nothing had bound them.
     """
 

@@ -6,13 +6,23 @@ from collections.abc import Iterator, Set
 from itertools import islice
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.gradient_flow import Effect, Entry, flow_of, lent
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, lent, looks_at_gradients
 from gradpath.findings.graphs import leaves, reached_leaves
 from gradpath.findings.learning import holdings
 from gradpath.findings.report import Source
 from gradpath.findings.unreached import is_of_another_time, is_on_purpose, places_of
 from gradpath.findings.ways import Severed, ways_to
-from gradpath.interpreter.events import BackwardRan, Cleared, Event, GradientSet, Stepped
+from gradpath.interpreter.events import (
+    BackwardRan,
+    Bound,
+    Cleared,
+    Event,
+    GradientSet,
+    Stepped,
+    Stored,
+    parts_of,
+    tensor_of,
+)
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.terms.cut_terms import CutTerm
@@ -80,10 +90,20 @@ def _is_used(trace: Trace, fates: dict[int, Effect], leaf: Tensor) -> bool:
     fate = fates.get(id(leaf))
     if fate is None:
         if all(id(leaf) not in own for own in holdings(trace).values()):
-            return not leaf.is_weight
+            return not (leaf.is_weight or _is_left(trace, leaf))
         concerning = (effect for effect, _, tensors in _flow(trace) if tensors is None or id(leaf) in tensors)
         fate = next((effect for effect in concerning if effect is not Effect.ARRIVES), None)
     return fate is not Effect.CLEARED
+
+
+def _is_left(trace: Trace, leaf: Tensor) -> bool:
+    """True if a value was cut off and made a leaf, and the path neither looks at gradients nor keeps it for others."""
+    if leaf.cut is None or looks_at_gradients(trace):
+        return False
+    names = [event.name for event in trace.of(Bound) if event.tensor is leaf]
+    given = (trace.returned, *parts_of(trace.returned))
+    kept = any(event.tensor is leaf for event in trace.of(Stored)) or any(tensor_of(each) is leaf for each in given)
+    return not kept and not any("." in each for each in names)
 
 
 @once

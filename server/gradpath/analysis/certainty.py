@@ -341,8 +341,7 @@ def _presumed(found: Found) -> list[Presumption]:
 
 def _grounds(failures: Iterable[Failed]) -> list[Presumption]:
     """The presumptions on which exceptions depend."""
-    sources = (failure.error or failure.read for failure in failures)
-    return [each for source in sources if source is not None for each in source.presumed]
+    return [each for failure in failures for each in failure.presumed]
 
 
 def _condition(

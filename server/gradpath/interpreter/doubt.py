@@ -14,6 +14,7 @@ from gradpath.interpreter.values import Class, Object, Value
 from gradpath.source.index import inside
 
 if TYPE_CHECKING:
+    from gradpath.autograd.provenance import Presumption
     from gradpath.interpreter.endings import Raised
     from gradpath.interpreter.machine import Machine
     from gradpath.interpreter.scope import Frame
@@ -43,10 +44,10 @@ def is_certain(machine: Machine, cls: Class, subject: Value) -> bool:
     if _is_signal(machine, cls) or _is_awaited(machine, cls) or machine.library.is_observed(subject):
         return True
     if _is_elsewhere(machine):
-        return not machine.strayed and _is_observed_absence(machine)
+        return not machine.strayed and absence_in(machine, machine.node) is not None
     if cls.name in _UNBOUND:
         return machine.path.unlikely > 0
-    if isinstance(subject, _NUMBERS) or _is_observed_absence(machine):
+    if isinstance(subject, _NUMBERS) or absence_in(machine, machine.node) is not None:
         return True
     if cls.name in _MISUSES and any(each is ... for each in (subject if isinstance(subject, tuple) else (subject,))):
         return True
@@ -84,9 +85,14 @@ def _is_signal(machine: Machine, cls: Class) -> bool:
     return False
 
 
-def _is_observed_absence(machine: Machine) -> bool:
-    """True if the misused value is the None that a tensor returned for its gradient."""
-    return any(node in machine.absences for node in ast.walk(machine.node)) if machine.absences else False
+Absence = tuple["Presumption", ...]
+"""The presumptions under which a tensor has no gradient; none for one that is seen."""
+
+
+def absence_in(machine: Machine, expression: ast.AST) -> Absence | None:
+    """On what it depends that a value in an expression is the None that a tensor returned for its gradient."""
+    known = machine.absences
+    return next((known[node] for node in ast.walk(expression) if node in known), None) if known else None
 
 
 def _is_elsewhere(machine: Machine) -> bool:

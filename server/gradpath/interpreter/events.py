@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.errors import AutogradError
+from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.containment import Form as Form
 from gradpath.interpreter.containment import Held as Held
@@ -323,7 +324,8 @@ class Stepped:
 class Cleared:
     """Gradients of `tensors` were cleared; `owner` is the module or optimizer that was asked to, if one was.
 
-    `known` is false where not all tensors are seen. `steps` says that the owner is an optimizer.
+    `known` is false where not all tensors are seen. `steps` says that the owner is an optimizer. Gradients that are
+    `kept` may be zero instead of None.
     """
 
     tensors: tuple[Tensor, ...]
@@ -331,6 +333,7 @@ class Cleared:
     owner: object = None
     known: bool = True
     steps: bool = False
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +343,7 @@ class Failed:
     One that is `hidden` counts as if nothing had caught it: its handler goes on to the next iteration of a training.
     `error` is set for autograd's own errors; `exception` names the class; `subject` is the value that was misused
     (the float of `loss.item().backward()`, for instance). `kept` is what the running bodies held, where it is an
-    uncaught error of autograd.
+    uncaught error of autograd. `absent` is what it depends on that a gradient was None that was misused.
     """
 
     exception: str
@@ -351,6 +354,13 @@ class Failed:
     caught: bool
     kept: tuple[Kept, ...] = ()
     hidden: bool = False
+    absent: tuple[Presumption, ...] = ()
+
+    @property
+    def presumed(self) -> tuple[Presumption, ...]:
+        """The presumptions that it depends on."""
+        source = self.error or self.read
+        return self.absent if source is None else source.presumed
 
     @property
     def read(self) -> ReadOut | None:

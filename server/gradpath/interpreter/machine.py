@@ -15,7 +15,7 @@ from gradpath.autograd.provenance import of_all
 from gradpath.autograd.tensor import BackwardCall, Cut, Node, Tensor, Write
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import WORN, Budget, Exhausted
-from gradpath.interpreter.doubt import is_certain
+from gradpath.interpreter.doubt import Absence, absence_in, is_certain
 from gradpath.interpreter.endings import Raised, Steps
 from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.events import (
@@ -127,7 +127,7 @@ class Machine:
         self.rounds: dict[Hashable, Round] = {}  # Of loops that ended because they had run often enough.
         self.long_decorators: set[ast.AST] = set()
         self.called: set[ast.AST] = set()
-        self.absences: set[ast.AST] = set()  # Where a tensor that is seen had nothing to give.
+        self.absences: dict[ast.AST, Absence] = {}  # Where there was no gradient, and what that depends on.
         self.suspended: list[ref[Generator[Value, Value, None]]] = []
         self.forgives = True
         self.surveyed: set[ast.AST] = set()
@@ -413,8 +413,8 @@ class Machine:
         arguments = raised.value.attributes.get("args") if isinstance(raised.value, Instance) else None
         message = arguments[0] if isinstance(arguments, tuple) and arguments and isinstance(arguments[0], str) else ""
         kept = self.library.kept(raised.frame) if raised.frame is not None and (hidden or not caught) else ()
-        forgiven = caught and self.forgives and not hidden
-        self.emit(Failed(name, message, raised.error, raised.subject, raised.site, forgiven, kept, hidden))
+        forgiven, absent = caught and self.forgives and not hidden, absence_in(self, raised.site.node) or ()
+        self.emit(Failed(name, message, raised.error, raised.subject, raised.site, forgiven, kept, hidden, absent))
 
     def step(self, statement: ast.stmt) -> None:
         """Count a statement; ends the path where the budget is used up."""

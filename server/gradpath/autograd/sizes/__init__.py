@@ -136,11 +136,14 @@ def size(word: str, given: Given) -> Shape | None:
         return None
 
 
-_WIDENING = frozenset({"broadcast", "same", "squeeze", "flatten", "ravel", "view"})
+WIDENING = frozenset({"broadcast", "same", "squeeze", "flatten", "ravel", "view"})
 """Words for results that have an entry for each sample of a batch, whatever else the call says."""
 
 OF_FIRST = frozenset({"linear", "inner", "matmul", "embedding"})
 """Words for results that have an entry for each sample of the first operand."""
+
+LIKE = "like "
+"""The word before the name of the operand that a result has the size of."""
 
 _OVER = {"reduce": "dim", "extreme": "dim", "quantile": "dim", "unsqueeze": "dim"}
 """Words for results that do if the argument of this name leaves out the first dimension."""
@@ -148,7 +151,7 @@ _OVER = {"reduce": "dim", "extreme": "dim", "quantile": "dim", "unsqueeze": "dim
 
 def keeps_samples(word: str, given: Given) -> bool:
     """True if a result has as many entries along its first dimension as an operand that is a batch, or more in all."""
-    if word in _WIDENING or word in OF_FIRST:
+    if word in WIDENING or word in OF_FIRST or word.startswith(LIKE):
         return True
     over = given.value(_OVER[word]) if word in _OVER else None
     dims = over if isinstance(over, tuple) else (over,)

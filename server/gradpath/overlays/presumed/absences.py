@@ -6,15 +6,15 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.autograd.provenance import OBSERVED, Presumption
-from gradpath.autograd.tensor import UNSEEN, Node, Tensor
+from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.containers import List
-from gradpath.interpreter.events import BackwardRan, Cleared, GradientSet, Lent
+from gradpath.interpreter.events import BackwardRan, Cleared, GradientAbsent, GradientSet, Lent
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
-from gradpath.overlays.presumed import weights
+from gradpath.overlays.presumed import conditions, model_parts, weights
 from gradpath.overlays.presumed.presumed_tensors import graph_sources
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.tensor_value import TensorValue
@@ -31,7 +31,7 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
         return not tensor.aliasing_unsure
     if tensor.provenance is not OBSERVED or tensor.aliasing_unsure or tensor.left is not None:
         return False
-    if tensor.operation == UNSEEN or weights.count_put_in(machine) > 0 or _is_run_unseen(machine, tensor):
+    if weights.count_put_in(machine) > 0 or _is_run_unseen(machine, tensor):
         return False
     entry = machine.trace.entry
     own = isinstance(entry, ast.Module) or _was_made_in(machine, entry, tensor)
@@ -42,8 +42,8 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
         if index < handed:
             return False
         match events[index]:
-            case Cleared(tensors=tensors) if any(each is tensor for each in tensors):
-                return True
+            case Cleared(tensors=tensors, kept=kept) if any(each is tensor for each in tensors):
+                return not kept
             case GradientSet(tensor=given) if given is tensor:
                 return False
             case Lent():
@@ -53,6 +53,25 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
             case BackwardRan(executed=executed) if shown and any(node.is_open for node in executed):
                 return False
     return own and handed == -1
+
+
+def note_absent(machine: Machine, tensor: Tensor, *presumed: Presumption) -> None:
+    """A gradient is asked for that is None; it may depend on presumptions that there is none."""
+    machine.absences[machine.node] = presumed
+    machine.emit(GradientAbsent(tensor, machine.site()))
+
+
+def is_cleared(machine: Machine, parameter: Unknown) -> bool:
+    """True if the gradients of an unseen model were cleared, and no backward has filled that of `parameter` since."""
+    owners = model_parts.models_of_parameter(parameter)
+    held = [tensor for model in owners for tensor in weights.of(machine, model)]
+    clear = next((each for each in reversed(machine.trace.of(Cleared)) if held and held[0] in each.tensors), None)
+    if clear is None or not all(each.flag and each.grad is None and is_absent(machine, each) for each in held):
+        return False
+    owner = clear.owner
+    said, whose = (conditions.CLEARED, owner) if isinstance(owner, Unknown) else (conditions.PARAMETER, owners[0])
+    note_absent(machine, held[0], said.of(conditions.name_of(whose)))
+    return True
 
 
 def _is_run_unseen(machine: Machine, tensor: Tensor) -> bool:

@@ -60,6 +60,7 @@ SAMPLES = Condition("samples", "{name} is given more than one sample", "{name} g
 BATCH = Condition("batch", "{name} gives more than one sample at a time", "{name} gives batches", 2)
 SIZE = Condition("size", "{name} is more than 1", "{name} is more than 1", 2)
 HERE = Condition("here", "{name} is where the tensor is already", "{name} is where it is", 2)
+CLEARED = Condition("cleared", "{name} clears gradients to None", "{name} clears to None", 2)
 LEFT = Condition("left", "{name} leaves its arguments unchanged", "{name} changes nothing", 2)
 CLOSURE = Condition("closure", "{name} calls its closure more than once", "{name} calls it again", 5)
 INPUT = Condition("input", "{name} keeps the graph of what it is given", "{name} keeps that graph", 3)
@@ -87,6 +88,19 @@ def callee(result: Unknown | None, site: Site | None = None) -> str:
 @noted
 def _callee_of(call: ast.Call) -> str:
     return ast.unparse(call.func)
+
+
+def several(count: Value) -> Presumption | None:
+    """The presumption that a number which is not known is more than 1; None for one that probably is 1."""
+    if not isinstance(count, Unknown) or count.hint == 1:
+        return None
+    text = count.label or count.name or _computed_by(count.site)
+    return SIZE.of(text if text and len(text) <= _LONGEST else name_of(count))
+
+
+def _computed_by(site: object) -> str:
+    """The text of the call that gave a number: `len(actions)`."""
+    return ast.unparse(site.node) if isinstance(site, Site) and isinstance(site.node, ast.Call) else ""
 
 
 def receiver(site: object) -> str:

@@ -100,7 +100,9 @@ def _is_handed_loss(receiver: Unknown, given: Value) -> bool:
     """
     if role_of(receiver) == "model":
         return isinstance(given, (TensorValue, Unknown))
-    return receiver.tensor is None and isinstance(given, TensorValue) and given.tensor.requires_grad
+    has_graph = isinstance(given, Unknown) and given.kind is Kind.LIVE
+    has_graph = has_graph or (isinstance(given, TensorValue) and given.tensor.requires_grad)
+    return receiver.tensor is None and has_graph
 
 
 def _is_no_loss(machine: Machine, receiver: Unknown, arguments: Arguments) -> bool:
@@ -260,11 +262,11 @@ def _prepare(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value
 
 
 def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    cleared = held_weights.cleared_by(machine, receiver)
-    weights.clear(machine, cleared)
+    cleared, to_none = held_weights.cleared_by(machine, receiver), arguments.get(0, "set_to_none", True)
+    weights.clear(machine, cleared if to_none is not False else ())
     known = cleared is not None and is_of_its_own(receiver)
     steps = role_of(receiver) == "optimizer"
-    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known, steps))
+    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known, steps, kept=to_none is not True))
     return None
 
 

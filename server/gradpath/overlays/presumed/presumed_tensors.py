@@ -7,6 +7,7 @@ from functools import cache
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
+from gradpath.autograd.sizes import WIDENING
 from gradpath.autograd.tensor import PRESUMED_LOSS, Cut, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
@@ -144,7 +145,7 @@ def _of_batch(machine: Machine, unknown: Unknown) -> Provenance | None:
     parts = 1
     while True:
         match unknown.origin:
-            case Call(of=Unknown() as whole, name=name) if is_method_of_tensors(name) and _keeps_size(name):
+            case Call(of=Unknown() as whole, name=name, arguments=given) if _keeps_samples(name, given):
                 unknown = whole
             case Item(of=Unknown() as loader, key=None):
                 gives_batches = names_batches(loader.name or loader.label) and loader.kind is not Kind.PLAIN
@@ -171,9 +172,11 @@ def _is_lone(machine: Machine, unknown: Unknown) -> bool:
                 return False
 
 
-def _keeps_size(method: str) -> bool:
-    op = find_op(f"torch.Tensor.{method}")
-    return op is not None and op.size[:1] == ("same",)
+def _keeps_samples(method: str, arguments: tuple[Value, ...]) -> bool:
+    """True if what a method of tensors gives has an entry for each sample, as `labels.view(-1, 1)` has."""
+    op = find_op(f"torch.Tensor.{method}") if is_method_of_tensors(method) else None
+    word = op.size[0] if op is not None and op.size else ""
+    return word in WIDENING or (word == "unsqueeze" and arguments != (0,))
 
 
 def _way_out(unknown: Unknown) -> str:

@@ -44,7 +44,7 @@ from gradpath.overlays.presumed import (
     uses,
     weights,
 )
-from gradpath.overlays.presumed.absences import note_handed
+from gradpath.overlays.presumed.absences import is_cleared, note_handed
 from gradpath.overlays.presumed.asked import computed_without_gradients, is_open
 from gradpath.overlays.presumed.callbacks import hand_over
 from gradpath.overlays.presumed.clearing import ASKING, OVERWRITING, dotted_name, is_gradient
@@ -213,10 +213,11 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     unknown.is_object = unknown.is_object or not TensorValue.protocol.knows(name)
     if name == "module" and role_of(unknown) == "model":
         return unknown  # What DataParallel and its kin wrap.
-    if unknown.kind is Kind.PARAMETER and name == "data":
+    if unknown.kind is Kind.PARAMETER and name == "grad" and is_cleared(machine, unknown):
+        return None
+    own = (unknown.kind, name) in ((Kind.PARAMETER, "data"), (Kind.LIVE, "grad"))
+    if own or (isinstance(unknown.tensor, TensorValue) and name not in METHODS and not _may_be_part(unknown, name)):
         return presume_tensor(machine, unknown).attribute(machine, name)
-    if isinstance(unknown.tensor, TensorValue) and name not in METHODS and not _may_be_part(unknown, name):
-        return unknown.tensor.attribute(machine, name)
     data = name in plain_data.TELLING or is_option(name) or plain_data.is_part(unknown, name)
     made = machine.unknown_from(Attribute(unknown, name), key, data=data)
     if isinstance(made, Unknown):

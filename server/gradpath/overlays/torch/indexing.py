@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from gradpath.autograd.layout import Order
 from gradpath.autograd.ops import op_of
-from gradpath.autograd.provenance import OBSERVED, OPEN
+from gradpath.autograd.provenance import OBSERVED, OPEN, Provenance
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.sizes import indices
 from gradpath.autograd.tensor import Shape
 from gradpath.interpreter.containers import List, Slice
+from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast
+from gradpath.interpreter.ranges import Numbers
 from gradpath.interpreter.values import Arguments, Unknown, Value
+from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.presumed_tensors import is_unseen, presume_tensor
 from gradpath.overlays.torch.operations import call_operation, run_operation
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
@@ -31,14 +34,15 @@ def kind_of_key(key: Value) -> str:
             return "none"
         case TensorValue():
             return "mask" if key.tensor.dtype in ("bool", "uint8") else "tensor"
-        case List() | range():
+        case List() | range() | Iteration(numbers=Numbers()):
             return "list"
         case tuple():
             kinds = {kind_of_key(part) for part in key}
             advanced = kinds & {"mask", "tensor", "list", ""}
             if not advanced:
                 return "tuple_basic"
-            return "" if "" in advanced else "mask" if "mask" in advanced else "tensor"
+            picks = advanced & {"tensor", "list"}  # One that is not known goes with it: `probs[rows, actions]`.
+            return "" if "" in advanced and not picks else "mask" if "mask" in advanced else "tensor"
     return "ellipsis" if key is ... else ""
 
 
@@ -72,8 +76,19 @@ def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
     if isinstance(made_value, TensorValue):
         made_value.tensor.dtype = value.tensor.dtype
         made_value.tensor.shape = indexed(value.tensor.shape, key)
-        made_value.tensor.several = next((each.tensor.several for each in tensors if each.tensor.several), None)
+        picked = map(_several, key if isinstance(key, tuple) else (key,))
+        made_value.tensor.several = next((each for each in picked if each is not None), None)
     return made_value
+
+
+def _several(part: Value) -> Provenance | None:
+    """The provenance of picking more than one element by a tensor or a range."""
+    match part:
+        case TensorValue():
+            return part.tensor.several
+        case Iteration(numbers=Numbers(stop=stop)):
+            return conditions.several(stop)
+    return None
 
 
 def _view(machine: Machine, value: TensorValue, key: Value) -> TensorValue:

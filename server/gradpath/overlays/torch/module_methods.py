@@ -123,7 +123,7 @@ def clear_gradients(
         else:
             parameter.grad = None
     steps = not isinstance(owner, ModuleInstance)
-    machine.emit(Cleared(parameters, machine.site(), owner, known, steps))
+    machine.emit(Cleared(parameters, machine.site(), owner, known, steps, kept=to_none is not True))
 
 
 def _itself(machine: Machine, module: ModuleInstance, arguments: Arguments) -> Value:

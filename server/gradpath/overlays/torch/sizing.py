@@ -10,7 +10,7 @@ from gradpath.autograd.layout import Layout, Order, steps_of
 from gradpath.autograd.ops import ModuleSpec, Op
 from gradpath.autograd.provenance import OBSERVED, Presumption, Provenance
 from gradpath.autograd.shapes import promote
-from gradpath.autograd.sizes import OF_FIRST, RULES, UNSURE, Given, is_unreduced, keeps_samples, size, sizes
+from gradpath.autograd.sizes import LIKE, OF_FIRST, RULES, UNSURE, Given, is_unreduced, keeps_samples, size, sizes
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.sizes.parts import any_part
 from gradpath.autograd.sizes.steps import layout_of_part, layout_of_view, pointwise, regrouped
@@ -154,6 +154,8 @@ def _several(
             return OBSERVED
         return None if any(each.lone for operand in operands for each in operand.lineage()) else presumed()
     batches = operands[:1] if word in OF_FIRST else operands
+    if word.startswith(LIKE):
+        batches = list(inputs.get(word.removeprefix(LIKE), ()))
     several = next((each.several for each in batches if isinstance(each.several, Presumption)), None)
     return several if several is not None and keeps_samples(word, call) else None
 

@@ -11,12 +11,12 @@ from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List
-from gradpath.interpreter.events import BackwardRan, GradientAbsent
+from gradpath.interpreter.events import BackwardRan
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
 from gradpath.overlays.presumed import conditions, missed_flags
-from gradpath.overlays.presumed.absences import is_absent
+from gradpath.overlays.presumed.absences import is_absent, note_absent
 from gradpath.overlays.torch import conversions
 from gradpath.overlays.torch.backward_calls import backward
 from gradpath.overlays.torch.hooks import register_hook, register_post_hook
@@ -188,12 +188,11 @@ def _flag(name: str) -> Callable[[Machine, TensorValue], Value]:
 def _grad(machine: Machine, value: TensorValue) -> Value:
     if value.tensor.grad is not None:
         return wrap(value.tensor.grad)
-    if not is_absent(machine, value.tensor):
-        how = Made.STATE if value.tensor.is_open else Made.SOMETHING
-        return machine.unknown("grad", ("grad", machine.id_of(value.tensor)), made=how)
-    machine.absences.add(machine.node)
-    machine.emit(GradientAbsent(value.tensor, machine.site()))
-    return None
+    if is_absent(machine, value.tensor):
+        note_absent(machine, value.tensor)
+        return None
+    how = Made.STATE if value.tensor.is_open else Made.SOMETHING
+    return machine.unknown("grad", ("grad", machine.id_of(value.tensor)), made=how)
 
 
 def _grad_fn(machine: Machine, value: TensorValue) -> Value:

@@ -154,9 +154,13 @@ def _sized(machine: Machine, arguments: Arguments, sized: Arguments, dtype: str 
     sizes = _sizes(sized)
     shape = None if sizes is None else tuple(size if isinstance(size, int) else None for size in sizes)
     made = finish(machine, arguments, shape, dtype)
-    match sizes:
-        case [Unknown(hint=hint) as count, *_] if isinstance(made, TensorValue) and hint != 1:
-            made.tensor.several = conditions.SIZE.of(conditions.name_of(count))
+    return made if not sizes else _counted(made, sizes[0])
+
+
+def _counted(made: Value, count: Value) -> Value:
+    """A factory's tensor that has an entry for each of so many."""
+    if isinstance(made, TensorValue):
+        made.tensor.several = made.tensor.several or conditions.several(count)
     return made
 
 
@@ -208,7 +212,8 @@ def _one_dimensional(machine: Machine, arguments: Arguments) -> Value:
     if known:
         start, end, step = (numbers[0], *numbers[1:], 1)[:3] if len(numbers) > 1 else (0, numbers[0], 1)
         size = max(0, math.ceil((end - start) / step)) if step else None
-    return finish(machine, arguments, (size,), "int64" if whole else "float32" if known else None)
+    made = finish(machine, arguments, (size,), "int64" if whole else "float32" if known else None)
+    return _counted(made, arguments.positional[0]) if len(arguments.positional) == 1 else made
 
 
 def _linspace(machine: Machine, arguments: Arguments) -> Value:

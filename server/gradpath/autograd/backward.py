@@ -86,7 +86,7 @@ def gradients(
             results.append(result)
         elif allow_unused:
             results.append(None)
-        elif _is_later(target, call) or (_is_operated(target) and known.hidden(tensor)):
+        elif _is_later(target, call) or (_is_of_its_own(target) and known.hidden(tensor)):
             raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index)
         elif (
             known.loose(tensor)
@@ -133,6 +133,11 @@ def _is_later(target: Node, call: BackwardCall) -> bool:
     The node of what is not seen is made when its result is first used, and so later than the result, if anything.
     """
     return _is_operated(target) and all(start.number < target.number for start in call.starts)
+
+
+def _is_of_its_own(target: Node) -> bool:
+    """True if no tensor that is not seen can have the node: it is of an operation, or of a leaf."""
+    return target.accumulates is not None or _is_operated(target)
 
 
 def _is_operated(target: Node) -> bool:

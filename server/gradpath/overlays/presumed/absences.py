@@ -19,6 +19,7 @@ from gradpath.overlays.presumed.presumed_tensors import graph_sources
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.nodes import nodes
+from gradpath.support.traversal import reachable
 
 
 def is_absent(machine: Machine, tensor: Tensor) -> bool:
@@ -85,7 +86,24 @@ def is_hidden(machine: Machine, tensor: Tensor) -> bool:
     """True if nothing that is not seen was given a tensor, but for models and losses, whose results show it."""
     if weights.count_put_in(machine) > 0 or may_be_used(machine, tensor):
         return False
+    if tensor.node is None and not _is_unused_leaf(machine, tensor):
+        return False
     return not any(each is None or tensor in each.lineage() for each, _ in _handed(machine))
+
+
+def _is_unused_leaf(machine: Machine, leaf: Tensor) -> bool:
+    """True if the running code made a leaf, and nothing that is not seen got a graph with it, or a function."""
+    entry, edge = machine.trace.entry, machine.autograd.edge(leaf)
+    computed = leaf.operation or leaf.device is not None  # By an operation, or by a function like `torch.zeros`.
+    if leaf.is_weight or not computed or _FUNCTIONS in machine.remembered:
+        return False
+    if not isinstance(entry, ast.Module) and not _was_made_in(machine, entry, leaf):
+        return False
+    shown = [node for each, _ in _shown(machine) if each is not None and (node := machine.autograd.edge(each))]
+    return not any(each is edge for each in reachable(shown, lambda node: node.edges))
+
+
+_FUNCTIONS = "functions of the program were handed over"
 
 
 def may_be_used(machine: Machine, tensor: Tensor) -> bool:
@@ -132,6 +150,8 @@ def note_handed(machine: Machine, arguments: Arguments, *, computes: bool) -> No
     What only `computes` runs none, as a model or a loss, but gives a result with that graph.
     """
     at = len(machine.trace.events)
+    if any(isinstance(each, Function | BoundMethod | Instance) for each in arguments.all()):
+        machine.remembered[_FUNCTIONS] = True
     known = _shown(machine) if computes else _handed(machine)
     known.extend((each, at) for value in arguments.all() for each in _leading(machine, value))
 

@@ -9,7 +9,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Copy, Parameter
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.values import Instance, Unknown
-from gradpath.overlays.presumed import owners, uses, weights
+from gradpath.overlays.presumed import items, owners, uses, weights
 from gradpath.overlays.presumed.model_parts import line, root_of
 from gradpath.overlays.presumed.roles import part_of_optimizer, role_of
 from gradpath.overlays.torch.nn import ModuleInstance, note_overlooked, tensors_of
@@ -28,7 +28,8 @@ def meant_for(machine: Machine, optimizer: Unknown) -> list[Tensor]:
 def _for(machine: Machine, optimizer: Unknown, known: Sequence[tuple[Unknown, Tensor]]) -> list[Tensor]:
     """The weights of the model that an optimizer is an attribute of, else of the one that its name speaks of.
 
-    What a module that is seen was made of is one model.
+    Of the models of several agents it has those of its own, of those in a list those in its place. What a module that
+    is seen was made of is one model.
     """
     handed = machine.remembered.get((weights.HANDED, optimizer.number))
     if isinstance(handed, tuple):
@@ -38,8 +39,12 @@ def _for(machine: Machine, optimizer: Unknown, known: Sequence[tuple[Unknown, Te
         own = [tensor for model, tensor in known if holder.number in line(model)]
         if own and role_of(holder) == "model":
             return own
-    models = ((model.name or model.label, (model, tensor)) for model, tensor in known)
-    found = owners.owned(optimizer.name or optimizer.label, models)
+        known = [each for each in known if holder.number in line(each[0])] or known
+    place = items.place_of(machine, optimizer)
+    if place is not None:
+        known = [each for each in known if items.place_of(machine, each[0]) == place] or known
+    models = ((items.name_of(model), (model, tensor)) for model, tensor in known)
+    found = owners.owned(items.name_of(optimizer), models)
     if not found and uses.is_only_optimizer(machine):
         found = [(model, tensor) for model, tensor in known if not isinstance(model.origin, Copy)]
     roots = {root_of(model).number for model, _ in found}

@@ -34,6 +34,7 @@ from gradpath.overlays.presumed import (
     effects,
     equalities,
     frozen,
+    items,
     kept_lists,
     model_parts,
     pieces,
@@ -265,11 +266,12 @@ def unknown_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int 
     if kept is not None:
         return kept
     index = unseen_mappings.name_of_entry(machine, unknown, index)
-    key = _key_of_item(machine, unknown, index, ordinal)
-    known = machine.unknowns.get(key) if key is not None and key[0] == _PARAMETER else None
+    key = items.key_of(machine, unknown, index, ordinal)
+    known = machine.unknowns.get(key) if key is not None and key[0] == items.PARAMETER else None
     if known is not None and known.kind is Kind.PARAMETER:
         return drawn_again(machine, known)  # Whatever list or call it is an item of.
     made = machine.unknown_from(Item(unknown, index), key)
+    items.note_drawn(machine, unknown, ordinal, made)
     if isinstance(made, Unknown) and made.kind is Kind.ANYTHING:
         row = presumptions.of_item(machine, unknown, index)
         if row is None:
@@ -291,25 +293,10 @@ def _kept_in_state(machine: Machine, state: Unknown, name: Value) -> TensorValue
         return None
     pair = name.origin.of
     ordinal = machine.remembered.get((ORDINAL, pair.number)) if isinstance(pair, Unknown) else None
-    known = machine.unknowns.get((_PARAMETER, owner.number, ordinal))
+    known = machine.unknowns.get((items.PARAMETER, owner.number, ordinal))
     if known is None or known.kind is not Kind.PARAMETER:
         return None
     return state_dicts.entry(machine, presume_tensor(machine, known).tensor)
-
-
-_PARAMETER = "parameter of a model"
-"""With the number of a model and its place in `parameters()`, the key of a parameter."""
-
-
-def _key_of_item(machine: Machine, unknown: Unknown, index: Value, ordinal: int | None) -> tuple[object, ...] | None:
-    """The key under which an item is the same again; that of the first name in `named_parameters()` is of any model."""
-    number = ordinal if index is None else machine.remembered.get((ORDINAL, unknown.number))
-    model = model_parts.model_of_item(unknown, index)
-    if number is not None and model is not None:
-        return _PARAMETER, model.number, number
-    if number is not None and index == 0 and model_parts.model_of_item(unknown, 1) is not None:
-        return "name of a parameter", number
-    return None if index is None else ("item", unknown.number, identity(index))
 
 
 def _meets_tensors(method: Unknown, arguments: Arguments) -> bool:

@@ -30,6 +30,7 @@ from gradpath.analysis.silent_faults import (
 )
 from gradpath.autograd.tensor import SWITCHED_OFF
 from gradpath.overlays.presumed.criteria import is_criterion, predictions
+from gradpath.overlays.presumed.roles import role_of_name
 from gradpath.overlays.registry import called_methods
 from gradpath.overlays.relevance import is_of_tensors
 from gradpath.source.document import Document
@@ -116,6 +117,8 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
         silent = may_fail_silently(function, cls, flags) or is_forward_with(function, cls, lossy)
         if silent or _is_doubtful_criterion(Entry(function, owner), parsed):
             return True
+        if owner is not None and function.name == "__init__" and _prepares_training(function):
+            return True
         forward = _is_forward(function, owner)
         may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))
         if asks and (hands_on_weights(function, defined, names) or assigns_to_parameters(function)):
@@ -135,6 +138,18 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
             yield Entry(function, cls.name, "if gradients are on")
 
 
+@noted
+def _prepares_training(function: Definition) -> bool:
+    """True if it makes an optimizer, or lets a function go over modules: PyTorch may refuse either.
+
+    An `__init__` that runs for a method to be entered is not entered itself, unless that was so.
+    """
+    found = contents(function)
+    return any(last_name(each.func) == "apply" for each in found.calls) or any(
+        isinstance(each.ctx, ast.Store) and role_of_name(each.attr) == "optimizer" for each in found.attributes
+    )
+
+
 def _is_forward(function: Definition, owner: str | None) -> bool:
     """True for the `forward` of a class, and for one that stands alone, as in a post that leaves the class out."""
     given = [*function.args.posonlyargs, *function.args.args]
@@ -142,14 +157,14 @@ def _is_forward(function: Definition, owner: str | None) -> bool:
 
 
 def _in_order(tree: ast.Module) -> list[tuple[Definition, ast.ClassDef | None]]:
-    """The top-level functions, and the methods of top-level classes with these, each `forward` last."""
+    """The top-level functions, and the methods of top-level classes, each `forward` and `__init__` last."""
     found: list[tuple[Definition, ast.ClassDef | None]] = []
     for statement in _open(tree.body):
         if isinstance(statement, _FUNCTIONS):
             found.append((statement, None))
         elif isinstance(statement, ast.ClassDef):
             found += [(each, statement) for each in statement.body if isinstance(each, _FUNCTIONS)]
-    return sorted(found, key=lambda each: each[1] is not None and each[0].name == "forward")
+    return sorted(found, key=lambda each: each[1] is not None and each[0].name in ("forward", "__init__"))
 
 
 _FLAGGING = regex(r"requi\w*_?grad\w*[ \t]*==?[ \t]*(True|False)")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradpath.autograd.ops import op_of
 from gradpath.interpreter.builtin_types import TypeClass
 from gradpath.interpreter.containers import List
-from gradpath.interpreter.kinds import OF_TENSORS
+from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value, identity
 from gradpath.overlays.namespace import Names
@@ -54,7 +54,7 @@ def repacked(result: Value) -> Value:
 
 def _gathered(machine: Machine, name: str, value: Value) -> Value:
     """A copy of a tensor's rows in another order, which saves where they came from."""
-    if isinstance(value, Unknown) and value.kind in OF_TENSORS:
+    if isinstance(value, Unknown) and (value.kind in OF_TENSORS or value.kind is Kind.PLAIN):
         value = presume_tensor(machine, value)
     if not isinstance(value, TensorValue):
         return machine.unknown(name, None, (value,))

@@ -86,9 +86,12 @@ def is_hidden(machine: Machine, tensor: Tensor) -> bool:
     """True if nothing that is not seen was given a tensor, but for models and losses, whose results show it."""
     if weights.count_put_in(machine) > 0 or may_be_used(machine, tensor):
         return False
-    if tensor.node is None and not _is_unused_leaf(machine, tensor):
-        return False
     return not any(each is None or tensor in each.lineage() for each, _ in _handed(machine))
+
+
+def is_in_no_other_graph(machine: Machine, tensor: Tensor) -> bool:
+    """True if no graph leads to a tensor but those that are seen to; `is_hidden` says so of what was computed."""
+    return is_hidden(machine, tensor) and (tensor.node is not None or _is_unused_leaf(machine, tensor))
 
 
 def _is_unused_leaf(machine: Machine, leaf: Tensor) -> bool:

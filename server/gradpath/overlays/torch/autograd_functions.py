@@ -15,7 +15,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import conditions, model_parts, weights
-from gradpath.overlays.presumed.absences import is_hidden, may_be_used
+from gradpath.overlays.presumed.absences import is_in_no_other_graph, may_be_used
 from gradpath.overlays.presumed.presumed_tensors import graph_sources
 from gradpath.overlays.torch.backward_calls import keeps
 from gradpath.overlays.torch.operations import tensors_in
@@ -44,7 +44,7 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
         create_graph=create,
         allow_unused=unused is not None and machine.decide(unused),
         seeds=None if seeds is None else tensors_in(machine, seeds),
-        known=engine.Known(sampled, partial(is_hidden, machine), partial(may_be_used, machine)),
+        known=engine.Known(sampled, partial(is_in_no_other_graph, machine), partial(may_be_used, machine)),
     )
     gradients: list[Value] = [None if each is None else wrap(each) for each in results]
     return List(gradients, open=True) if sampled else tuple(gradients)

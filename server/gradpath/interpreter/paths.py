@@ -130,11 +130,12 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
     """Run the likeliest path, then each with one more decision turned around.
 
     At most `limit` paths, and none that, as long as the one before, would bring the statements executed together
-    above `budget`. Branches of which an arm trains are turned first, then those of what is entered itself, and last
-    those whose arms do not speak of gradients. Each is turned at most twice for each outcome (two occurrences in
-    loops), so that every arm is entered. Where decisions are to be `combined`, other ways to take them follow, until
-    there are `COMBINED` paths. As long as all paths were refused, as by `if target is None: raise ValueError`, branches
-    that no gradient depends on are turned as well, the last one first.
+    above `budget`, but for the first `LEAST` that a branch of what is entered asks for. Branches of which an arm trains
+    are turned first, then those of what is entered itself, and last those whose arms do not speak of gradients. Each is
+    turned at most twice for each outcome (two occurrences in loops), so that every arm is entered. Where decisions are
+    to be `combined`, other ways to take them follow, until there are `COMBINED` paths. As long as all paths were
+    refused, as by `if target is None: raise ValueError`, branches that no gradient depends on are turned as well, the
+    last one first.
     """
     queues = tuple(deque[tuple[bool, ...]]() for _ in range(4))
     others: deque[tuple[bool, ...]] = deque()
@@ -143,7 +144,12 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
     count = cost = 0
     inside: set[int] | None = None
     queues[0].append(())
-    while (any(queues) or refused or (others and count < COMBINED)) and count < limit and budget > cost:
+    effort = budget
+
+    def is_due() -> bool:
+        return budget > cost or (count < LEAST and cost < effort and any(queues[:2]))
+
+    while (any(queues) or refused or (others and count < COMBINED)) and count < limit and is_due():
         prefix = next(filter(None, (*queues, refused, others))).popleft()
         trace = paths.trace(prefix)
         count += 1
@@ -180,6 +186,9 @@ def _is_refused(trace: Trace) -> bool:
     """True if a path ended by an exception of the program's own, or of Python's."""
     return any(failure.error is None for failure in trace.failures())
 
+
+LEAST = 4
+"""Paths that are run even if they are long: a program that is entered at its top has its branches in the end."""
 
 REFUSED = 8
 """Paths that may be refused before no way around that is looked for any more."""

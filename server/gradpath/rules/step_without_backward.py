@@ -70,13 +70,14 @@ def _comes_late(flow: Sequence[Entry], steps: Sequence[Stepped]) -> BackwardRan 
     late: BackwardRan | None = None
     cleared = fresh = False
     first = True
+    emptied: set[int] = set()
     for entry in flow:
         match entry.event:
             case Stepped() as step if any(step is each for each in steps):
                 if waiting is not None or not (cleared or first):
                     return None
                 waiting, fresh = step, fresh or cleared
-            case Cleared() as event if any(step.finds_none_after(event) for step in steps):
+            case Cleared() as event if _finds_none(steps, event, emptied):
                 if waiting is not None:
                     return None
                 cleared, first = True, False
@@ -84,11 +85,21 @@ def _comes_late(flow: Sequence[Entry], steps: Sequence[Stepped]) -> BackwardRan 
                 if waiting is not None and run.site.loops == waiting.site.loops:
                     waiting, late = None, run
                 cleared = first = False
+                emptied.clear()
             case Cleared() | Stepped():
                 pass
             case _:
                 cleared = first = False
+                emptied.clear()
     return late if waiting is None and fresh else None
+
+
+def _finds_none(steps: Sequence[Stepped], cleared: Cleared, emptied: set[int]) -> bool:
+    """True if an event leaves a step no gradient, alone or after others that have `emptied` some: one a network."""
+    emptied.update(map(id, cleared.tensors))
+    return any(
+        step.finds_none_after(cleared) or (step.known and emptied.issuperset(map(id, step.held))) for step in steps
+    )
 
 
 def _is_missed(trace: Trace, steps: Sequence[Stepped]) -> bool:

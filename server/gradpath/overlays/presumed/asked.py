@@ -50,6 +50,12 @@ class Asked:
         return any(each.requires_grad and not (each.node is not None and each.node.is_open) for each in given)
 
     @property
+    def is_cut_off(self) -> bool:
+        """True if an argument was taken off a graph, or computed of what was."""
+        given = graph_sources(self.machine, tuple(self.arguments.all()))
+        return any(one.cut is not None for each in given for one in each.lineage())
+
+    @property
     def is_of_tensors(self) -> bool:
         """True if an argument is known to be a tensor, with a graph or without."""
         return bool(graph_sources(self.machine, tuple(self.arguments.all())))

@@ -223,8 +223,9 @@ def _is_method_of_data(asked: Asked) -> bool:
 def _is_loss_of_data(asked: Asked) -> bool:
     name = asked.unknown.name or asked.unknown.label
     named = role_of_name(name) == "loss" or (asked.role == "loss" and CRITERION.match(name))
-    # What is used as a loss, and is not called one, may be a model.
-    if not named or asked.unknown.owner is not None or asked.has_graph:
+    # What is used as a loss, and is not called one, may be a model. An object that gives losses of data may have one.
+    owner = asked.unknown.owner
+    if not named or asked.has_graph or (owner is not None and not (role_of(owner) == "loss" and asked.is_cut_off)):
         return False
     given = asked.arguments.all()
     if not asked.is_of_tensors and not any(is_of_frozen(asked.machine, each) for each in given):

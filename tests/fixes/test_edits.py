@@ -216,6 +216,11 @@ def test_where_the_syntax_leaves_doubt_no_argument_is_added(text: str) -> None:
             "    h = cell(h.sigmoid(), h)\n    cache.append(h.clone())\n"
             "torch.stack(cache).sum().backward()\ncache[-1].mean().backward()\n",
         ),
+        (  # The new tensor would carry its graph into the next iteration.
+            "Make a new tensor",
+            "optimizer = torch.optim.SGD([w], lr=0.1)\nfor _ in range(2):\n    w.clamp_(0, 1)\n"
+            "    optimizer.zero_grad()\n    (w**2).sum().backward()\n    optimizer.step()\n",
+        ),
         (  # The power has saved the same tensor, which is only known where its exponent is.
             "Save a copy",
             "h = torch.outer(w, w).exp()\ny = torch.matrix_power(h, 3).sum()\nh.exp_()\ny.backward()\n",

@@ -159,11 +159,7 @@ class _Workshop:
             if same and self._same_story(left[0], diagnostic, made, texts):
                 return None  # It was without effect.
             if next_fix is None:
-                older = all(
-                    (self._was_masked(each, fix) and not self._shares(each, diagnostic, made, texts))
-                    or self._is_beyond(each, diagnostic, fix, texts)
-                    for each in left
-                )
+                older = all(self._is_beyond(each, diagnostic, made, texts) for each in left)
                 return self._judged(made, state) if older and not self._loses(state, made, diagnostic) else None
             texts = self._trials.edited(texts, next_fix.edits)
             back = {new: old for old, new in kept_lines(self._document, made.edits).items()}
@@ -191,31 +187,20 @@ class _Workshop:
             fix = replace(fix, safety=Safety.UNSAFE)
         return _at_cost(fix, set[Cost]().union(*map(costs, changes)))
 
-    def _was_masked(self, report: Diagnostic, fix: Fix) -> bool:
-        """True if an error stands where no path came to before the fix, since another error ended it."""
-        back = {new: old for old, new in kept_lines(self._document, fix.edits).items()}
-        line = back.get(report.range.start.line) if report.path == self._path else None
-        endings = (each for ways in self._before.endings.values() for each in ways)
-        return report.level is Level.ERROR and line is not None and not any(line in each.reached for each in endings)
-
     def _is_beyond(self, report: Diagnostic, diagnostic: Diagnostic, made: Fix, texts: Texts) -> bool:
-        """True if another mistake of the same value is also found where the paths go on after the fault."""
-        if report.rule == diagnostic.rule or not report.labels:
-            return False
-        origin = self._trials.place_before(report.labels[0], made.edits, texts)
-        found = ((each.rule, each.labels[0].range) for each in self._beyond(diagnostic) if each.labels)
-        return origin is not None and (report.rule, origin) in found
+        """True if a mistake is also found where the paths go on after the fault, there or of the same value."""
+        place, another = self._trials.place_before(report, made.edits, texts), report.rule != diagnostic.rule
+        value = self._trials.place_before(report.labels[0], made.edits, texts) if another and report.labels else None
+        found = [
+            each for each in self._beyond(diagnostic) if each.rule == report.rule and each.range != diagnostic.range
+        ]
+        return any(each.range == place or (each.labels and each.labels[0].range == value) for each in found)
 
     def _same_story(self, new: Diagnostic, old: Diagnostic, made: Fix, texts: Texts) -> bool:
         """True if a report on the `texts` that a fix `made` tells of the same places as one before it, step by step."""
         return new.rule == old.rule and self._places(new, made, texts) == [
             (each.path, each.range) for each in old.labels
         ]
-
-    def _shares(self, new: Diagnostic, old: Diagnostic, made: Fix, texts: Texts) -> bool:
-        """True if such a report tells of a place that led to the fault before, too: it is left of the same mistake."""
-        led = {(each.path, each.range) for each in old.labels[:-1]}
-        return new.rule == old.rule and not led.isdisjoint(self._places(new, made, texts)[:-1])
 
     def _places(self, new: Diagnostic, made: Fix, texts: Texts) -> list[tuple[str, Range | None]]:
         """The places that a report tells of, as they were before a fix `made` the `texts`."""

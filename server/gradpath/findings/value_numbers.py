@@ -142,6 +142,8 @@ class ValueNumbers:
         match None if at is None else at.node:
             case ast.Subscript(slice=index):
                 return self._text(index)
+            case ast.AugAssign(value=value):
+                return self._text(value) if isinstance(value, ast.Constant) else ""
             case ast.BinOp(left=left, right=right):
                 return " ".join(self._text(each) for each in (left, right) if isinstance(each, ast.Constant))
             case ast.Call(args=args, keywords=keywords):

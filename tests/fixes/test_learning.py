@@ -9,8 +9,7 @@ import pytest
 from gradpath.analysis.check import check
 from gradpath.analysis.fix_validation import mended
 from gradpath.diagnostic import Fix, Safety
-from gradpath.fixes.lesson_changes import Change, costs
-from gradpath.fixes.lessons import Taught
+from gradpath.fixes.lessons import Change, Taught, costs
 from gradpath.repairs import Cost, Transformation
 from gradpath.source.document import Document
 from gradpath.source.edits import apply_edits
@@ -405,6 +404,12 @@ def test_a_fix_after_which_the_loss_is_constant_is_not_offered(name: str) -> Non
     fixes = offered(CASES[name][0])
     assert fixes
     assert not any(fix.does(Transformation.FORGET) for fix in fixes)
+
+
+@pytest.mark.parametrize("name", ["normaliser", "normaliser of a sum", "relative loss"])
+def test_a_fix_that_gives_a_gradient_where_it_was_zero_before_is_not_safe(name: str) -> None:
+    [best] = [fix for fix in offered(CASES[name][0]) if fix.preferred]
+    assert best.safety is Safety.UNSAFE
 
 
 @pytest.mark.parametrize("name", ["world model", "advantage"])

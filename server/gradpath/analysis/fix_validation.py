@@ -14,7 +14,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety, best_of
 from gradpath.findings.report import Rule
 from gradpath.fixes.advice import borne_out, rank, repeats, says
-from gradpath.fixes.lesson_changes import Change, costs, is_kept, makes_constant, still_learns
+from gradpath.fixes.lessons import Change, costs, is_kept, makes_constant, still_learns
 from gradpath.names.project import Project
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.rules import RULES

@@ -33,14 +33,9 @@ def _told(fix: Fix, lines: Sequence[Advice]) -> str:
 
 def _stands(advice: Advice, fixes: Sequence[Fix], holds: Callable[[Fix], bool]) -> bool:
     """True unless a line calls something no way out that is one."""
-    refuted = advice.refuted
-    if refuted is None:
-        return True
-    return not any(fix.edits and _is_alike(fix, refuted) for fix in fixes) and not holds(refuted)
-
-
-def _is_alike(one: Fix, other: Fix) -> bool:
-    return bool(one.repairs and other.repairs) and one.does(other.repairs[0].transformation)
+    refuted, offered = advice.refuted, (each for each in fixes if each.edits and each.repairs)
+    told = refuted is not None and any(refuted.does(each.repairs[0].transformation) for each in offered)
+    return refuted is None or not (told or holds(refuted))
 
 
 def says(fix: Fix, other: Fix) -> bool:

@@ -1,4 +1,4 @@
-"""Ways to give a tensor, or a term of a loss, back the graph that it was cut off from."""
+"""Ways to give a tensor, or a term of a loss, back the graph that it was cut off from, or a form with a gradient."""
 
 from __future__ import annotations
 
@@ -10,17 +10,217 @@ from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings import cuts
 from gradpath.findings.cuts import CASTS, Cause, Switch, checkpoint_of, creates_graph, is_checkpoint, switch_of
 from gradpath.findings.report import Source
-from gradpath.findings.stories import lifted
-from gradpath.findings.syntax import call_of, function_of, statement_of
+from gradpath.findings.stories import lifted, short_operation
+from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import removed
+from gradpath.fixes.moving import is_read_out, removed
 from gradpath.fixes.on_tensors import Rewriting, on_tensors, on_tensors_read
-from gradpath.fixes.origins import is_read_out
-from gradpath.fixes.relaxation import expected, straight_through, undecided
 from gradpath.fixes.requirement import required_earlier, thawed, unfrozen
 from gradpath.interpreter.events import Flagged, Site
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
+from gradpath.source.document import Document
+from gradpath.source.imports import is_of_torch
+from gradpath.source.index import contents
+from gradpath.source.nodes import last_name
+from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.words import words
+
+CONVERSIONS = CASTS | {"float", "double", "half", "bfloat16", "type_as"}
+"""Methods that give another type to what is chosen."""
+
+MOST = 3
+"""Uses of one choice that are tried."""
+
+
+def straight_through(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
+    """A straight-through estimate: `x + (q - x).detach()` has the value of `q`, the gradient of `x`.
+
+    `q` is computed from `x`, chosen by it, or written into zeros like it; or they are in an estimate that is the wrong
+    way round, or lacks its `.detach()`.
+    """
+    node: ast.AST = site.node
+    if isinstance(node, ast.Compare):
+        node = ancestry(trace, node)[-2]
+    whole = getattr(statement_of(trace, node), "value", None)
+    match node:
+        case ast.BinOp(left=value, right=ast.Call(func=ast.Attribute(attr="detach", value=ast.BinOp(left=lender)))):
+            pass
+        case ast.BinOp(left=lender, right=ast.BinOp(left=value, op=ast.Sub(), right=again)):
+            if ast.dump(again) != ast.dump(lender):
+                return
+        case ast.Call(func=ast.Attribute(attr=name), args=[lender, *_]) if name.endswith("_like"):
+            if whole is node or not isinstance(whole, ast.expr):
+                return
+            node = value = whole
+        case (
+            ast.Call(func=ast.Attribute(value=lender), args=[])
+            | ast.Call(func=ast.Attribute(), args=[lender])
+            | ast.Call(func=ast.Attribute(attr="where"), args=[ast.Compare(left=lender), _, _])
+        ) as value:
+            pass
+        case _:
+            return
+    document = source.document(site)
+    giver = edits.followed(edits.flat(document, lender), lender, "")
+    text = f"{giver} + ({edits.flat(document, value)} - {giver}).detach()"
+    named = last_name(value.func) if isinstance(value, ast.Call) else ""
+    repair = Repair(Way.LEND_GRADIENT, (named or giver,), (site.line,), text)
+    written = text if isinstance(node, ast.BinOp) else f"({text})"
+    yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, node, written),))
+
+
+def undecided(trace: Trace, source: Source, cause: Cause, compared: ast.Compare) -> Iterator[Fix]:
+    """The probability itself instead of what is decided from it: `p > 0.5`; or how much one value exceeds another."""
+    if cause.site is None or isinstance(ancestry(trace, compared)[-2], ast.Subscript | ast.BoolOp | ast.Call):
+        return  # A choice is wanted, and no probability.
+    document, (outer, _) = source.document(cause.site), _converted(trace, compared)
+    match compared:
+        case ast.Compare(left=high, ops=[ast.Gt() | ast.GtE()], comparators=[low]):
+            kept = document.slice(document.range_of(high))
+            kept = kept if is_probable(cause) else edits.followed(kept, high, ".sigmoid()")
+            shown = " ".join(kept.split())
+            repair = Repair(Way.NO_THRESHOLD, text=shown) if len(shown) <= 40 else Repair(Way.THE_PROBABILITY)
+            yield Fix.by(repair, Safety.UNSAFE, (_put(trace, document, outer, kept),))
+        case ast.Compare(left=low, ops=[ast.Lt() | ast.LtE()], comparators=[high]):
+            pass
+        case _:
+            return
+    if not isinstance(low, ast.Constant) and not isinstance(high, ast.Constant):
+        more, less = (edits.followed(edits.flat(document, each), each, "") for each in (high, low))
+        text = f"({more} - {less}).sigmoid()"
+        yield Fix.by(Repair(Way.SMOOTH, text=text), Safety.UNSAFE, (_put(trace, document, outer, text),))
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """`scores.argmax(dim)`, and the probabilities that it chooses by; `last` has `dim` as their last dimension."""
+
+    document: Document
+    scores: ast.expr
+    dim: str
+    probabilities: str
+    last: str
+
+
+def expected(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
+    """What is done with a choice, done with the expectation: a code of it, a row of a table, a match, or the index."""
+    choice = _choice(source, cause)
+    if choice is None or cause.site is None:
+        return
+    document, probable, dim = choice.document, choice.probabilities, choice.dim
+    made, given_to = _converted(trace, cause.site.node)
+    match given_to:
+        case ast.Assign(targets=[ast.Name(id=name) | ast.Tuple(elts=[ast.Name(), ast.Name(id=name)])]):
+            uses, gone = _reads(trace, given_to, name), removed(trace, document, given_to) if name == probable else None
+        case _:
+            uses, gone = [made], None
+    numbers = False
+    for use in uses[:MOST]:
+        whole, parent = _converted(trace, use)
+        match parent:
+            case ast.Call(func=ast.Name(id="one_hot") | ast.Attribute(attr="one_hot")):
+                (whole, _), text = _converted(trace, parent), probable
+            case ast.Subscript(value=table, slice=index) if index is whole:
+                whole, text = parent, f"{choice.last} @ {edits.flat(document, table)}"
+            case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+                other = right if left is whole else left
+                label = edits.followed(edits.flat(document, other), other, f".long().unsqueeze({dim})")
+                whole, text = parent, f"{probable}.gather({dim}, {label}).squeeze({dim})"
+            case _:
+                numbers = True
+                continue
+        changes = filter(None, (_put(trace, document, whole, text), gone))
+        yield Fix.by(Repair(Way.EXPECTATION, text=text), Safety.UNSAFE, tuple(changes))
+    if numbers:
+        yield _number(trace, source, cause.site, choice, made)
+
+
+def _choice(source: Source, cause: Cause) -> _Choice | None:
+    """The choice that a cut is, along one dimension."""
+    if cause.site is None or short_operation(cause.detail) not in ("argmax", "max"):
+        return None
+    match cause.site.node:
+        case ast.Call(func=ast.Attribute(value=scores), args=given, keywords=options):
+            if is_of_torch(scores, source.names(cause.site.path)):
+                scores, given = given[0], given[1:]
+        case _:
+            return None
+    match [*given, *(each.value for each in options if each.arg in ("dim", "axis"))]:
+        case [axis]:
+            document = source.document(cause.site)
+            dim, text = edits.flat(document, axis), edits.flat(document, scores)
+            probable = text if is_probable(cause) else edits.followed(text, scores, f".softmax(dim={dim})")
+            last = probable if dim == "-1" else f"{probable}.movedim({dim}, -1)"
+            return _Choice(document, scores, dim, probable, last)
+    return None
+
+
+def is_probable(cause: Cause) -> bool:
+    """True if a choice is made from probabilities, in whatever shape they are."""
+    made = next(iter(cause.tensor.maker), None)
+    while made is not None and short_operation(made.operation) in _SHAPING:
+        made = next(iter(made.maker), None)
+    return made is not None and short_operation(made.operation) in ("softmax", "sigmoid")
+
+
+_SHAPING = words("view reshape flatten squeeze unsqueeze permute transpose contiguous")
+
+
+def _converted(trace: Trace, node: ast.AST) -> tuple[ast.AST, ast.AST | None]:
+    """An expression with the conversions that follow it, and what that is a part of."""
+    around = [*ancestry(trace, node)[:-1]]
+    while around:
+        match node, around[-1]:
+            case (
+                ast.Call(func=ast.Attribute(attr="max")),
+                ast.Attribute(attr="indices") | ast.Subscript(slice=ast.Constant(value=1)),
+            ):
+                node = around.pop()
+            case _, ast.Attribute(attr=name) if name in CONVERSIONS:
+                around.pop()
+                node = around.pop()
+            case _, parent:
+                return node, parent
+    return node, None
+
+
+def _reads(trace: Trace, statement: ast.stmt, name: str) -> list[ast.AST]:
+    """Where the function reads a variable after a statement."""
+    function = function_of(trace, statement)
+    roots: tuple[ast.AST, ...] = (function,) if function is not None else tuple(trace.visits)
+    found = [each for root in roots for each in contents(root).names if each.id == name]
+    return [each for each in found if isinstance(each.ctx, ast.Load) and each.lineno > statement.lineno]
+
+
+def _number(trace: Trace, source: Source, site: Site, choice: _Choice, made: ast.AST) -> Fix:
+    """The expected index where the index itself is taken for a number, or the scores, which a loss may take as well."""
+    document, torch = choice.document, source.called("torch", site.path)
+    scores = edits.flat(document, choice.scores)
+    match choice.scores:
+        case ast.Name() | ast.Attribute():
+            sized = scores
+        case ast.Call(args=[ast.Name(id=sized), *_]) if choice.probabilities == scores:
+            pass  # A softmax, whose argument has its size.
+        case _:
+            repair = Repair(Way.DROP_CUT, lines=(site.line,), text=edits.flat(document, made).removeprefix(scores))
+            return Fix.by(repair, Safety.UNSAFE, (edits.replace(document, made, scores),))
+    text = f"{choice.last} @ {torch}.arange({sized}.size({choice.dim})).to({sized})"
+    edit = _put(trace, document, made, text)
+    match statement_of(trace, made):
+        case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id="_"), ast.Name(id=name)])]) as statement:
+            edit = edits.replace(document, statement, f"{name} = {text}")
+    return Fix.by(Repair(Way.EXPECTED_INDEX, lines=(site.line,), text=text), Safety.UNSAFE, (edit,))
+
+
+def _put(trace: Trace, document: Document, node: ast.AST, text: str) -> Edit:
+    """Another expression in place of one, in parentheses if it needs them; what would give a variable itself goes."""
+    *_, parent = (node, *ancestry(trace, node)[:-1])
+    match parent:
+        case ast.Assign(targets=[ast.Name(id=name)]) if name == text:
+            return removed(trace, document, parent) or edits.replace(document, node, text)
+    bare = isinstance(parent, ast.stmt) or isinstance(ast.parse(f"({text})", mode="eval").body, edits.ATOMS)
+    return edits.replace(document, node, text if bare else f"({text})")
 
 
 def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
@@ -30,15 +230,16 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
         return
     match cause.how, site.node:
         case (("no_grad" | "inference_mode"), _):
-            yield from _reentrant(source, cause)
+            call = checkpoint_of(cause)  # No input of it requires a gradient.
+            if call is not None:
+                repair = Repair(Way.NOT_REENTRANT, lines=(call.line,))
+                yield from _passing(source, call, repair, "use_reentrant", "False")
             yield from _switched_on(trace, source, cause, near)
-        case "gradient", ast.Call() as call if not creates_graph(cause):
-            own = isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
-            yield from _passing(
-                source, site, Repair(Way.CREATE, lines=(site.line,)), "create_graph", "True", safe=not own
-            )
+        case "gradient", ast.Call(func=asked) if not creates_graph(cause):
+            safety = Safety.UNSAFE if last_name(asked) == "backward" else Safety.SAFE
+            yield from _passing(source, site, Repair(Way.CREATE, lines=(site.line,)), "create_graph", "True", safety)
         case (("detach" | "detach_" | "data" | "not differentiable"), _) if _is_taken(cause, site.node):
-            yield from _dropped(trace, source, cause, site)
+            yield from _dropped(trace, source, site)
         case "not differentiable", ast.Call(func=ast.Attribute() as name) if cause.detail == REPARAMETRIZED:
             document = source.document(site)
             end = document.range_of(name).end
@@ -63,10 +264,12 @@ def undo(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix
             yield from (*thawed(trace, source, near), *unfrozen(trace, source, site, near))
 
 
-def _passing(source: Source, site: Site, repair: Repair, name: str, value: str, *, safe: bool = True) -> Iterator[Fix]:
+def _passing(
+    source: Source, site: Site, repair: Repair, name: str, value: str, safety: Safety = Safety.SAFE
+) -> Iterator[Fix]:
     """A keyword argument with which a call keeps the graph."""
     edit = edits.add_keyword(source.document(site), site.node, name, value) if isinstance(site.node, ast.Call) else None
-    yield from Fix.of(repair, Safety.SAFE if safe else Safety.UNSAFE, edit)
+    yield from Fix.of(repair, safety, edit)
 
 
 def _is_taken(cause: Cause, node: ast.AST) -> bool:
@@ -77,7 +280,7 @@ def _is_taken(cause: Cause, node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute)
 
 
-def _dropped(trace: Trace, source: Source, cause: Cause, site: Site) -> Iterator[Fix]:
+def _dropped(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     """`.detach()`, `.data` or a cast goes; the value is named where the line has several such cuts."""
     node = site.node
     written = Rewriting(trace, source, site)
@@ -90,15 +293,7 @@ def _dropped(trace: Trace, source: Source, cause: Cause, site: Site) -> Iterator
         repair = Repair(Way.DROP_CUT_HERE, text=cut)
     elif source.document(site).line(site.line).count(cut) > 1:
         repair = Repair(Way.DROP_CUT_OF, (source.short(site, read.value, 30),), (site.line,), cut)
-    safety = Safety.UNSAFE if read.attr in CASTS else Safety.SAFE
-    yield Fix.by(repair, safety, tuple(written.changes))
-
-
-def _reentrant(source: Source, cause: Cause) -> Iterator[Fix]:
-    """`use_reentrant=False` where no input of a checkpoint requires a gradient."""
-    call = checkpoint_of(cause)
-    if call is not None:
-        yield from _passing(source, call, Repair(Way.NOT_REENTRANT, lines=(call.line,)), "use_reentrant", "False")
+    yield Fix.by(repair, Safety.UNSAFE if read.attr in CASTS else Safety.SAFE, tuple(written.changes))
 
 
 def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iterator[Fix]:
@@ -107,9 +302,7 @@ def _switched_on(trace: Trace, source: Source, cause: Cause, near: Site) -> Iter
         yield from _recorded(trace, source, cause, near, switch)
     if switch is None:
         return
-    document = source.document(switch.site)
-    text = source.short(switch.site)
-    line = switch.site.line
+    document, text, line = source.document(switch.site), source.short(switch.site), switch.site.line
     if switch.block is not None:
         edit = edits.unwrap_block(document, switch.block)
         repair = Repair(Way.WITHOUT_MODE, lines=(line,), text=f"with {text}:")
@@ -136,11 +329,8 @@ def _recorded(trace: Trace, source: Source, cause: Cause, near: Site, switch: Sw
         place = next((each for each in inside if not switch.named or id(each.node) in theirs), near)
     statement, document = statement_of(trace, place.node), source.document(place)
     torch = source.called("torch", document.path)
-    if (
-        place.node is not near.node
-        and torch is not None
-        and isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign)
-    ):
+    simple = isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign)
+    if simple and torch is not None and place.node is not near.node:
         edit = edits.wrap(document, statement, f"with {torch}.enable_grad():")
         yield from Fix.of(Repair(Way.RECORD, lines=(place.line,)), Safety.SAFE, edit)
 
@@ -150,21 +340,15 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
 
     In the module's own body it goes.
     """
-    statement = statement_of(trace, switch.site.node)
-    function = function_of(trace, switch.site.node)
-    document = source.document(switch.site)
-    torch = source.called("torch", document.path)
-    if not isinstance(statement, ast.Expr) or torch is None:
-        return
+    statement, function = statement_of(trace, switch.site.node), function_of(trace, switch.site.node)
+    document, torch = source.document(switch.site), source.called("torch", switch.site.path)
+    off = removed(trace, document, statement) if isinstance(statement, ast.Expr) and torch is not None else None
     if function is None:
-        off = removed(trace, document, statement)
         repair = Repair(Way.DELETE_MODE, lines=(switch.site.line,), text=edits.flat(document, statement))
         yield from Fix.of(repair, Safety.SAFE, off)
-        return
-    gone = edits.delete_statement(document, statement) if len(function.body) > 1 else None
-    new = edits.insert_before(document, function, f"@{torch}.no_grad()")
-    if any(each is statement for each in function.body):
-        yield from Fix.of(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, new, gone)
+    elif any(each is statement for each in function.body):
+        new = edits.insert_before(document, function, f"@{torch}.no_grad()")
+        yield from Fix.of(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, new, off)
 
 
 def undone(trace: Trace, source: Source, cause: Cause, near: Site, added: Site) -> Iterator[Fix]:
@@ -172,15 +356,13 @@ def undone(trace: Trace, source: Source, cause: Cause, near: Site, added: Site) 
     site = cause.site
     if site is None:
         return
-    found = list(undo(trace, source, cause, near))
+    found = [*undo(trace, source, cause, near)]
     if cause.how == "numpy":
         found += on_tensors_read(trace, source, site, added)
+    if is_read_out(site.node):
+        found = found or [*_dropped(trace, source, site)]
     for fix in found:
         yield Fix.by(fix.repairs, Safety.UNSAFE, fix.edits)
-    written = Rewriting(trace, source, site)
-    if not found and is_read_out(site.node) and written.takes_from(site.node):
-        repair = Repair(Way.DROP_CUT, lines=(site.line,), text=".item()")
-        yield Fix.by(repair, Safety.UNSAFE, tuple(written.changes))
 
 
 def added(trace: Trace, source: Source, backward: Site, loss: str) -> Iterator[Fix]:

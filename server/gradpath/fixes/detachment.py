@@ -27,28 +27,18 @@ def detachments(crossing: Crossing) -> Iterator[Fix]:
 
     After the backward comes first where its body has the variable, last where it belongs to another object.
     """
-    own: list[Fix] = []
-    others: list[Fix] = []
-    for fix in _after_backward(crossing):
-        (own if all(_is_own(each) for each in fix.repairs[0].subjects) else others).append(fix)
+    after = [*_after_backward(crossing)]
+    own = [fix for fix in after if all(each.removeprefix("self.").isidentifier() for each in fix.repairs[0].subjects)]
     yield from own
     yield from detached_where_kept(crossing)
     yield from _before_use(crossing)
-    yield from others
+    yield from (fix for fix in after if fix not in own)
     yield from detached_where_read(crossing)
-
-
-def _is_own(text: str) -> bool:
-    """True if a body itself has what it calls so: a variable, or an attribute of its own object."""
-    return text.removeprefix("self.").isidentifier()
 
 
 def _fix(way: Way, names: Sequence[str], lines: Sequence[int], text: str, edit: Sequence[Edit]) -> Fix:
     repair = Repair(way, tuple(dict.fromkeys(names)), tuple(lines), text)
     return Fix.by(repair, Safety.SAFE, tuple(edit))
-
-
-# After the backward
 
 
 def _after_backward(crossing: Crossing) -> Iterator[Fix]:
@@ -61,21 +51,14 @@ def _after_backward(crossing: Crossing) -> Iterator[Fix]:
             continue
         here = {name: form_of(bound) for use, name, bound in continuing(crossing) if use.caller is frame.caller}
         ways = [[(each.text, each.form) for each in found] for found in living(crossing, frame)] or [[*here.items()]]
-        fixes = [fix for found in ways for fix in _detached_after(crossing, frame, statement, found)]
+        document, fixes = crossing.source.document(frame), list[Fix]()
+        for found in ways:
+            fixes += _rebound(document, found, statement, after=True)
+            if crossing.loop is not None and _runs_loop(crossing, frame):  # Where a value comes later than that.
+                fixes += _rebound(document, found, crossing.loop.body[0])
         yield from fixes
         if fixes:
             return
-
-
-def _detached_after(
-    crossing: Crossing, frame: Site, statement: ast.stmt, found: Sequence[tuple[str, Form]]
-) -> Iterator[Fix]:
-    """After the statement, or at the start of the loop's body where a value comes later than that."""
-    document = crossing.source.document(frame)
-    yield from _rebound(document, found, statement, after=True)
-    first = crossing.loop.body[0] if crossing.loop is not None else None
-    if first is not None and _runs_loop(crossing, frame):
-        yield from _rebound(document, found, first)
 
 
 def _rebound(
@@ -104,49 +87,28 @@ def _runs_loop(crossing: Crossing, body: Site) -> bool:
 def living(crossing: Crossing, frame: Site) -> list[list[Kept]]:
     """What a running body can name that carries an old graph: values that outlive its iteration, or its call.
 
-    First those that the entered values were put into, then what else leads back.
+    First those that have been the entered values, then what else leads back.
     """
     body = next((each for each in crossing.near.frames() if each.caller is frame.caller), frame)
-    inside = _runs_loop(crossing, body)
-    function = function_of(crossing.trace, frame.node)
+    function, loop = function_of(crossing.trace, frame.node), crossing.loop.body if crossing.loop is not None else []
     given = arguments_of(function) if function is not None else set()
-    loop = crossing.loop.body if crossing.loop is not None else []
-    names, containers = _homes(crossing)
-    found: list[Kept] = []
-    others: list[Kept] = []
+    bound = {event.name for event in crossing.trace.of(Bound) if _is_entered(crossing, _bound_tensors(event))}
+    found: tuple[list[Kept], list[Kept]] = ([], [])
     for kept in crossing.kept:
         if kept.caller is not frame.caller or kept.form.kind == "optimizer" or not _is_old(crossing, kept.form.tensors):
             continue
-        read = inside and is_read_first(loop, kept.root)
-        outlives = kept.root in given and kept.text != kept.root
-        if not (read or (frame.caller is None and not binds_first(loop, kept.root)) if inside else outlives):
-            continue
-        variable, _, key = kept.text.rpartition(".")[2].partition("[")
-        known = {variable, key.strip("\"'[]")} & names or id(kept.form.container) in containers
-        if known or any(each.node in crossing.entered for each in kept.form.tensors):
-            found.append(kept)
-        elif read or kept.form.kind != "tensor" or kept.text == kept.root or kept.form.tensors[0].is_parameter:
-            others.append(kept)
-    aliases = [each for each in found if each.text == each.root and not is_read_first(loop, each.root)]
-    held = [set(each.form.tensors) for each in found if each not in aliases]
-    found = [each for each in found if each not in aliases or not any(set(each.form.tensors) <= one for one in held)]
-    return [each for each in (found, others) if 0 < len(each) <= MOST]
+        read = is_read_first(loop, kept.root) or (frame.caller is None and not binds_first(loop, kept.root))
+        if read if _runs_loop(crossing, body) else kept.root in given and kept.text != kept.root:
+            name = kept.text.rpartition(".")[2].partition("[")[0]
+            found[name not in bound and not _is_entered(crossing, kept.form.tensors)].append(kept)
+    aliases = [each for each in found[0] if each.text == each.root and not is_read_first(loop, each.root)]
+    held = {tensor for each in found[0] if each not in aliases for tensor in each.form.tensors}
+    found = ([each for each in found[0] if each not in aliases or not held.issuperset(each.form.tensors)], found[1])
+    return [each for each in found if 0 < len(each) <= MOST]
 
 
-def _homes(crossing: Crossing) -> tuple[set[str], set[int]]:
-    """Where the entered values were put: the names of variables and attributes, and containers."""
-    names: set[str] = set()
-    containers: set[int] = set()
-    for event in crossing.trace.events:
-        match event:
-            case Bound() if any(each.node in crossing.entered for each in _bound_tensors(event)):
-                names.add(event.name)
-            case Stored():
-                parts = event.value if isinstance(event.value, tuple) else (event.value,)
-                tensors = [getattr(each, "tensor", None) for each in parts]
-                if any(getattr(each, "node", None) in crossing.entered for each in tensors):
-                    containers.add(id(event.container))
-    return names, containers
+def _is_entered(crossing: Crossing, tensors: Sequence[Tensor]) -> bool:
+    return any(each.node in crossing.entered for each in tensors)
 
 
 def _bound_tensors(event: Bound) -> Sequence[Tensor]:
@@ -161,26 +123,22 @@ def _is_old(crossing: Crossing, tensors: Sequence[Tensor]) -> bool:
     return any(each in crossing.entered or (each.holds and each.freed_by is not None) for each in reach(starts))
 
 
-# Where the value is kept
-
-
 def detached_where_kept(crossing: Crossing, *, early: bool = False) -> Iterator[Fix]:
     """`self.last = out.detach()`, `memory.append(x.detach())`: what is for later keeps the value alone.
 
     An `early` value is computed once, and trained by nothing: any variable keeps it.
     """
     places = [_keeping(crossing, edge, early=early) for edge in crossing.entered]
-    found = {id(each[1]): each for each in places if each is not None}
-    if None in places or len({each[0].path for each in found.values()}) != 1 or len(found) > MOST:
+    found = [*{id(each[1]): each for each in places if each is not None}.values()]
+    if None in places or len({each[0].path for each in found}) != 1 or len(found) > MOST:
         return
-    document = crossing.source.document(next(iter(found.values()))[0])
-    kept = [edits.followed(edits.flat(document, value), value, ".detach()") for _, value, _ in found.values()]
-    changes = [edit for _, value, _ in found.values() for edit in edits.append(document, value, ".detach()")]
-    targets = [target for *_, target in found.values() if target]
+    document, targets = crossing.source.document(found[0][0]), [target for *_, target in found if target]
     if len(found) == 1 or not targets:
-        text = " = ".join([*targets, ", ".join(kept)])
-        names = targets or [edits.flat(document, value) for _, value, _ in found.values()]
-        yield _fix(Way.STORE_VALUE, names, sorted({value.lineno for _, value, _ in found.values()}), text, changes)
+        kept = [edits.followed(edits.flat(document, value), value, ".detach()") for _, value, _ in found]
+        changes = [edit for _, value, _ in found for edit in edits.append(document, value, ".detach()")]
+        names = targets or [edits.flat(document, value) for _, value, _ in found]
+        lines = sorted({value.lineno for _, value, _ in found})
+        yield _fix(Way.STORE_VALUE, names, lines, " = ".join([*targets, ", ".join(kept)]), changes)
 
 
 def _keeping(crossing: Crossing, node: Node, *, early: bool) -> tuple[Site, ast.expr, str] | None:
@@ -188,52 +146,37 @@ def _keeping(crossing: Crossing, node: Node, *, early: bool) -> tuple[Site, ast.
     for event in reversed(crossing.trace.events):
         if not isinstance(event, Bound | Stored) or event.tensor is None or event.tensor.node is not node:
             continue
-        statement = statement_of(crossing.trace, event.site.node)
-        match event.site.node, statement:
+        match event.site.node, statement_of(crossing.trace, event.site.node):
             case ast.Call(args=[ast.Name() | ast.Attribute() as value]), _ if isinstance(event, Stored):
                 return event.site, value, ""
-            case _, ast.Assign(targets=[ast.Subscript() as target], value=value) if isinstance(event, Stored):
+            case _, ast.Assign(targets=[ast.Subscript() | ast.Attribute() as target], value=value):
                 return event.site, value, crossing.source.text(event.site, target)
-            case _, ast.Assign(targets=[ast.Attribute(attr=name) as target], value=value) if (
-                isinstance(event, Bound) and name == event.name
-            ):
-                return event.site, value, crossing.source.text(event.site, target)
-            case _, ast.Assign(targets=[ast.Name(id=name)], value=value) if early:
-                return event.site, value, name
-            case _, ast.Assign(targets=[ast.Name(id=name)], value=ast.Name() | ast.Attribute() as value):
-                if crossing.loop is not None and is_read_first(crossing.loop.body, name):
+            case _, ast.Assign(targets=[ast.Name(id=name)], value=value):
+                again = crossing.loop is not None and is_read_first(crossing.loop.body, name)
+                if early or (again and isinstance(value, ast.Name | ast.Attribute)):
                     return event.site, value, name
-        packed = next(_packed(crossing, event), None) if isinstance(event, Bound) else None
-        if packed is not None:
-            return event.site, packed, ""
+        if isinstance(event, Bound):
+            for item in (each for each in _packed(crossing, event.site) if each.id == event.name):
+                return event.site, item, ""
     return None
 
 
-def _packed(crossing: Crossing, bound: Bound) -> Iterator[ast.expr]:
-    """Where the same body puts a variable into a tuple or a list that it keeps: `h` of `state = (h, c)`."""
-    body = function_of(crossing.trace, bound.site.node)
+def _packed(crossing: Crossing, bound: Site) -> Iterator[ast.Name]:
+    """The variables that the same body later puts into a tuple or a list that it keeps: `h` of `state = (h, c)`."""
     for each in crossing.trace.visits:
         match each:
-            case ast.Assign(value=ast.Tuple(elts=items) | ast.List(elts=items)) if (
-                each.lineno > bound.site.line and function_of(crossing.trace, each) is body
-            ):
-                yield from (item for item in items if isinstance(item, ast.Name) and item.id == bound.name)
-
-
-# Before it is used again
+            case ast.Assign(value=ast.Tuple(elts=items) | ast.List(elts=items)) if each.lineno > bound.line:
+                if function_of(crossing.trace, each) is function_of(crossing.trace, bound.node):
+                    yield from (item for item in items if isinstance(item, ast.Name))
 
 
 def _before_use(crossing: Crossing) -> Iterator[Fix]:
     """`self.hidden = self.hidden.detach()` before the statement that goes on from it."""
     uses = continuing(crossing)
-    if len({id(statement_of(crossing.trace, use.node)) for use, _, _ in uses}) != 1:
-        return
-    use = uses[0][0]
-    values = {name: form_of(bound) for _, name, bound in uses}
-    yield from _rebound(crossing.source.document(use), [*values.items()], statement_of(crossing.trace, use.node))
-
-
-# Where it is read
+    statements = [statement_of(crossing.trace, use.node) for use, _, _ in uses]
+    if len(set(statements)) == 1:
+        values = {name: form_of(bound) for _, name, bound in uses}
+        yield from _rebound(crossing.source.document(uses[0][0]), [*values.items()], statements[0])
 
 
 def detached_where_read(crossing: Crossing) -> Iterator[Fix]:
@@ -246,27 +189,23 @@ def detached_where_read(crossing: Crossing) -> Iterator[Fix]:
 
 
 def detached_for(trace: Trace, source: Source, tensor: Tensor, site: Site, kept: tuple[Kept, ...]) -> Iterator[Fix]:
-    """Where the operation at `site` cannot take a tensor with its graph: where it reads it, or where it is kept."""
+    """Where the operation at `site` cannot take a tensor with its graph: where it reads it, or where it is kept.
+
+    Else `model.features = model.features.detach()` comes before the statement in the same body that leads to `site`.
+    """
+    holding = [each for each in kept if tensor in each.form.tensors]
     for frame in site.frames():
-        reads = reads_at(trace, source, tensor, frame)
-        given = operand_of(site.node)
-        named = {each.text for each in kept if each.form.kind == "tensor" and tensor in each.form.tensors}
-        itself = isinstance(given, ast.Attribute) and source.text(site, given) in named
+        reads, given = reads_at(trace, source, tensor, frame), operand_of(site.node)
+        itself = isinstance(given, ast.Attribute) and source.text(site, given) in {each.text for each in holding}
         if not reads and frame is site and (itself or isinstance(given, ast.Call | ast.BinOp | ast.Subscript)):
             yield from rewritten(trace, source, site, ".detach()", Way.DETACH_ON)
         for read in reads:
             yield from rewritten(trace, source, frame, ".detach()", Way.DETACH_ON, read)
     if tensor.node is not None:
         yield from detached_where_kept(Crossing(trace, source, ((tensor.node, tensor.node),), site, kept))
-        near = next((each for each in kept if tensor in each.form.tensors and not each.text.isidentifier()), None)
-        if near is not None and not tensor.is_parameter:
-            yield from _detached_before(trace, source, near, site)
-
-
-def _detached_before(trace: Trace, source: Source, kept: Kept, site: Site) -> Iterator[Fix]:
-    """`model.features = model.features.detach()` before the statement in the same body that leads to `site`."""
-    near = next((each for each in site.frames() if each.caller is kept.caller), site)
-    yield from _rebound(source.document(near), [(kept.text, kept.form)], statement_of(trace, near.node))
+        for each in [each for each in holding if not (each.text.isidentifier() or tensor.is_parameter)][:1]:
+            near = next((frame for frame in site.frames() if frame.caller is each.caller), site)
+            yield from _rebound(source.document(near), [(each.text, each.form)], statement_of(trace, near.node))
 
 
 def rewritten(
@@ -278,13 +217,11 @@ def rewritten(
     if read is None:
         return
     text = edits.flat(document, read)
-    own = isinstance(statement, ast.Expr) and statement.value is site.node
-    if (own or isinstance(site.node, ast.Attribute)) and isinstance(read, ast.Name | ast.Attribute):
-        line = f"{text} = {text}{suffix}"
+    own = isinstance(site.node, ast.Attribute) or (isinstance(statement, ast.Expr) and statement.value is site.node)
+    if own and isinstance(read, ast.Name | ast.Attribute):
+        line, before = f"{text} = {text}{suffix}", Way.DETACH_BEFORE if way is Way.DETACH_ON else way
         edit = edits.insert_before(document, statement, line)
-        if edit is not None:
-            before = Way.DETACH_BEFORE if way is Way.DETACH_ON else way
-            yield _fix(before, [text], [statement.lineno], line, [edit])
+        yield from Fix.of(Repair(before, (text,), (statement.lineno,), line), Safety.SAFE, edit)
     else:
         new = edits.followed(text, read, suffix)
         yield _fix(way, [text], [read.lineno], new, edits.append(document, read, suffix))
@@ -298,9 +235,6 @@ def operand_of(node: ast.AST) -> ast.expr | None:
         case ast.Call(args=[value, *_]):
             return value
     return None
-
-
-# What is written
 
 
 def rebinding(values: Sequence[tuple[str, Form]], indent: str) -> list[str]:
@@ -317,20 +251,19 @@ def rebinding(values: Sequence[tuple[str, Form]], indent: str) -> list[str]:
 def _lines(text: str, form: Form, indent: str) -> list[str]:
     """The lines that take a value out of its graph; none where there is no way."""
     root = text.partition(".")[0].partition("[")[0]
-    if form.kind == "tensor" and form.tensors[0].is_parameter:
-        return [f"{text}.detach_()"]
     if form.kind in ("deque", "dict"):
-        names = ("key", "name") if form.kind == "dict" else ("index", "number")
-        name = next(each for each in names if each != root)
+        name = next(each for each in (("key", "name") if form.kind == "dict" else ("index", "number")) if each != root)
         shapes = {_shape(part) for _, part in form.parts}
         item = detached(form.parts[0][1], f"{text}[{name}]", {root, name}) if len(shapes) == 1 else None
         every = text if form.kind == "dict" else f"range(len({text}))"
         return [] if item is None or form.open else [f"for {name} in {every}:", f"{indent}{text}[{name}] = {item}"]
+    value = detached(form, text, {root})
+    if form.kind == "tensor" and form.tensors[0].is_parameter:
+        return [f"{text}.detach_()"]
     if form.kind == "tensor" and isinstance(form.tensors[0].provenance, Presumption):  # As that of an LSTM may be.
         item = "state" if root != "state" else "each"
         several = f"tuple({item}.detach() for {item} in {text})"
-        return [f"{text} = {several} if isinstance({text}, tuple) else {text}.detach()"]
-    value = detached(form, text, {root})
+        value = f"{several} if isinstance({text}, tuple) else {value}"
     return [] if value is None else [f"{text} = {value}"]
 
 
@@ -348,14 +281,9 @@ def detached(form: Form, text: str, taken: set[str]) -> str | None:
     choice = ("state", "each") if first.kind in ("tensor", "detachable") else ("states", "group")
     name = next((each for each in choice if each not in taken), "item")
     item = detached(first, name, {*taken, name})
-    if item is None:
-        return None
-    match form.kind:
-        case "tuple":
-            return f"tuple({item} for {name} in {text})"
-        case "list":
-            return f"[{item} for {name} in {text}]"
-    return f"{{key: {item} for key, {name} in {text}.items()}}"
+    every = {"tuple": "tuple({0} for {1} in {2})", "list": "[{0} for {1} in {2}]"}
+    text_of = every.get(form.kind, "{{key: {0} for key, {1} in {2}.items()}}")
+    return None if item is None else text_of.format(item, name, text)
 
 
 def _shape(form: Form) -> object:

@@ -8,42 +8,32 @@ from collections.abc import Callable, Sequence
 
 from gradpath.diagnostic import Edit, Position, Range
 from gradpath.source.document import Document
+from gradpath.source.index import inside
+from gradpath.source.index import lines_of as first_and_last
 
 
 def add_keyword(document: Document, call: ast.Call, name: str, value: str) -> Edit | None:
     """`name=value` as the call's last argument, or in place of what the call passes for `name` now."""
-    if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if any(keyword.arg is None for keyword in call.keywords) or any(isinstance(each, ast.Starred) for each in given):
         return None
     for keyword in call.keywords:
         if keyword.arg == name:
-            return Edit(document.path, document.range_of(keyword.value), value)
-    last = max(
-        [*call.args, *(keyword.value for keyword in call.keywords)],
-        key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0),
-        default=None,
-    )
-    if last is not None:
-        if isinstance(last, ast.GeneratorExp):
-            return None
-        end = _after_parentheses(document, document.range_of(last).end, document.range_of(call).end)
-        return Edit(document.path, Range(end, end), f", {name}={value}")
-    close = document.range_of(call).end
+            return replace(document, keyword.value, value)
+    close, last = document.range_of(call).end, max(given, key=lambda each: document.range_of(each).end, default=None)
+    if isinstance(last, ast.GeneratorExp):
+        return None
     place = Position(close.line, close.column - 1)
-    return Edit(document.path, Range(place, place), f"{name}={value}")
+    if last is not None:
+        place = _after_parentheses(document, document.range_of(last).end, close)
+    return Edit(document.path, Range(place, place), f"{name}={value}" if last is None else f", {name}={value}")
 
 
 def _after_parentheses(document: Document, end: Position, limit: Position) -> Position:
     """The place after the parentheses that may stand around an argument, the call's own left aside."""
-    text = document.text
     place, stop = document.offset(end), document.offset(limit) - 1
-    found = place
-    while place < stop:
-        if text[place] == ")":
-            found = place + 1
-        elif not text[place].isspace():
-            break
-        place += 1
-    return document.position(found)
+    closing = re.match(r"(?:\s*\))*", document.text[place:stop])
+    return document.position(place + (closing.end() if closing else 0))
 
 
 def append(document: Document, node: ast.expr, suffix: str) -> tuple[Edit, ...]:
@@ -57,10 +47,8 @@ def append(document: Document, node: ast.expr, suffix: str) -> tuple[Edit, ...]:
     if closing is not None and before.endswith("(") and not re.search(r"[\w\])]\Z", before[:-1].rstrip(" \t")):
         closed = document.position(end + closing.end())
         return (Edit(document.path, Range(closed, closed), suffix),)
-    return (
-        Edit(document.path, Range(place.start, place.start), "("),
-        Edit(document.path, Range(place.end, place.end), f"){suffix}"),
-    )
+    opening, ending = put_into(document, node, "")
+    return opening, Edit(document.path, ending.range, f"){suffix}")
 
 
 def followed(text: str, node: ast.expr, suffix: str) -> str:
@@ -111,11 +99,10 @@ def drop_keyword(document: Document, call: ast.Call, name: str) -> Edit | None:
 
 def unwrap_call(document: Document, call: ast.Call) -> Edit | None:
     """`float(x)` becomes `x`: the call is replaced by its only positional argument."""
-    if len(call.args) != 1 or isinstance(call.args[0], (ast.Starred, ast.GeneratorExp)):
-        return None
-    text = document.slice(document.range_of(call.args[0]))
-    atom = isinstance(call.args[0], ATOMS)
-    return replace(document, call, text if atom else f"({text})")
+    match call.args:
+        case [value] if not isinstance(value, (ast.Starred, ast.GeneratorExp)):
+            return replace(document, call, followed(document.slice(document.range_of(value)), value, ""))
+    return None
 
 
 ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict)
@@ -133,10 +120,9 @@ def stands_alone(document: Document, statement: ast.stmt) -> bool:
 def lines_of(document: Document, statement: ast.stmt) -> Range:
     """The whole lines of a statement, the last line ending included where there is one."""
     place = document.range_of(statement)
-    start = Position(place.start.line, 1)
-    if place.end.line < document.line_count:
-        return Range(start, Position(place.end.line + 1, 1))
-    return Range(start, Position(place.end.line, len(document.line(place.end.line)) + 1))
+    last = place.end.line
+    end = Position(last + 1, 1) if last < document.line_count else Position(last, len(document.line(last)) + 1)
+    return Range(Position(place.start.line, 1), end)
 
 
 def delete_statement(document: Document, statement: ast.stmt) -> Edit | None:
@@ -164,15 +150,9 @@ def delete_but_comment(document: Document, statement: ast.stmt) -> Edit | None:
 def insert_before(document: Document, statement: ast.stmt, *lines: str) -> Edit | None:
     """New lines of code above a statement that begins its line, in its indentation."""
     place = document.range_of(statement).start
-    decorators = getattr(statement, "decorator_list", None)
-    if decorators:
-        place = Position(document.range_of(decorators[0]).start.line, place.column)
-    indent = document.line(place.line)[: place.column - 1]
-    if indent.strip():
-        return None
-    start = Position(place.line, 1)
-    end = newline(document)
-    return Edit(document.path, Range(start, start), "".join(f"{indent}{line}{end}" for line in lines))
+    indent, start = document.line(place.line)[: place.column - 1], Position(first_and_last(statement)[0], 1)
+    text = "".join(f"{indent}{line}{newline(document)}" for line in lines)
+    return None if indent.strip() else Edit(document.path, Range(start, start), text)
 
 
 def insert_after(document: Document, statement: ast.stmt, *lines: str) -> Edit | None:
@@ -198,20 +178,19 @@ def lines_to_move(document: Document, statement: ast.stmt) -> list[str] | None:
     return [document.line(number).removeprefix(indent) for number in range(statement.lineno, last + 1)]
 
 
+Insert = Callable[..., Edit | None]
+"""What makes the edit that writes some lines at a place."""
+
+
 def relocated(
-    document: Document,
-    statements: Sequence[ast.stmt],
-    insert: Callable[..., Edit | None],
-    headers: Sequence[str] = (),
-    *,
-    again: bool = False,
+    document: Document, code: Sequence[ast.stmt], insert: Insert, headers: Sequence[str] = (), again: bool = False
 ) -> tuple[Edit, ...] | None:
-    """Statements go from where they stand, and `insert` makes the edit that writes their lines elsewhere.
+    """Statements of `code` go from where they stand, and `insert` makes the edit that writes their lines elsewhere.
 
     There they are in the innermost of the blocks that `headers` begin. What is run `again` stays where it is, too.
     """
-    gone = [] if again else [delete_statement(document, each) for each in statements]
-    texts, unit = [lines_to_move(document, each) for each in statements], indent_unit(document)
+    gone = [] if again else [delete_statement(document, each) for each in code]
+    texts, unit = [lines_to_move(document, each) for each in code], indent_unit(document)
     lines = [unit * depth + header for depth, header in enumerate(headers)]
     lines += [unit * len(headers) + line for text in texts for line in text or ()]
     new = None if None in texts else insert(*lines)
@@ -219,15 +198,16 @@ def relocated(
     return made if len(made) == len(gone) + 1 else None
 
 
-def wrap(document: Document, statement: ast.stmt, header: str) -> Edit | None:
-    """A statement that stands alone moves into a block of its own under `header`."""
+def wrap(document: Document, statement: ast.stmt, header: str, text: str = "") -> Edit | None:
+    """A statement that stands alone, or the `text` in its place, moves into a block of its own under `header`."""
     if not stands_alone(document, statement) or _has_long_text(statement):
         return None
-    place = lines_of(document, statement)
+    place, unit = lines_of(document, statement), indent_unit(document)
     indent = document.line(place.start.line)[: document.range_of(statement).start.column - 1]
-    unit = indent_unit(document)
-    lines = document.slice(place).splitlines(keepends=True)
-    moved = "".join(unit + line if line.strip() else line for line in lines)
+    code = document.slice(place)
+    if text:
+        code = code.replace(document.slice(document.range_of(statement)), text, 1)
+    moved = "".join(unit + line if line.strip() else line for line in code.splitlines(keepends=True))
     return Edit(document.path, place, f"{indent}{header}{newline(document)}{moved}")
 
 
@@ -236,8 +216,7 @@ def unwrap_block(document: Document, block: ast.With | ast.AsyncWith) -> Edit | 
     first = block.body[0]
     if not stands_alone(document, block) or _has_long_text(block) or first.lineno == block.lineno:
         return None
-    outer = document.range_of(block).start.column - 1
-    inner = document.range_of(first).start.column - 1
+    outer, inner = (document.range_of(each).start.column - 1 for each in (block, first))
     place = lines_of(document, block)
     top = first.lineno
     while top > block.lineno + 1 and document.line(top - 1).lstrip().startswith("#"):
@@ -252,33 +231,16 @@ def unwrap_block(document: Document, block: ast.With | ast.AsyncWith) -> Edit | 
 
 def _has_long_text(node: ast.AST) -> bool:
     """True if a string over several lines is inside, whose text indentation would change."""
-    return any(
-        isinstance(each, (ast.Constant, ast.JoinedStr)) and each.end_lineno != each.lineno for each in ast.walk(node)
-    )
+    return any(each.end_lineno != each.lineno for each in inside(node, ast.Constant, ast.JoinedStr))
 
 
 def indent_unit(document: Document) -> str:
     """One level of the document's indentation: that of the first block that is indented."""
-    before = ""
-    for number in range(1, document.line_count + 1):
-        line = document.line(number)
-        if not line.strip():
-            continue
-        indent = line[: len(line) - len(line.lstrip())]
-        if before.rstrip().endswith(":") and indent.startswith(_indent(before)) and len(indent) > len(_indent(before)):
-            return indent[len(_indent(before)) :]
-        before = line
-    return "    "
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]
+    found = re.search(r"^([ \t]*)\S.*:\s*?[\r\n]\1([ \t]+)\S", document.text, re.MULTILINE)
+    return found[2] if found else "    "
 
 
 def newline(document: Document) -> str:
     """The line ending that the document uses."""
-    text = document.text
-    at = text.find("\n")
-    if at < 0:
-        return "\r" if "\r" in text else "\n"
-    return "\r\n" if at and text[at - 1] == "\r" else "\n"
+    found = re.search(r"\r\n?|\n", document.text)
+    return found[0] if found else "\n"

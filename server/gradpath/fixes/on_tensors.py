@@ -9,19 +9,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.cuts import CASTS, Cause
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import removed
-from gradpath.fixes.origins import defining_expressions, feeding, given_to, is_read_out
+from gradpath.fixes.moving import defining_expressions, feeding, given_to, is_read_out, removed
 from gradpath.interpreter.events import Bound, Mixed, ReadOut, Site, Stored
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.imports import called, meaning
-from gradpath.source.index import holds
+from gradpath.source.index import contents, holds
+from gradpath.source.nodes import last_name
 from gradpath.support.words import words
 
 _MAKERS = words(
@@ -32,17 +31,16 @@ _MAKERS = words(
 
 _OPTIONS = frozenset({"dtype", "device", "requires_grad"})
 _CONVERSIONS = frozenset({"detach", "detach_", "numpy", "item", "cpu", "astype"}) | CASTS
-_REFUSED = frozenset({"tolist", "max", "min", "copy", "argmax", "dot"})
+_REFUSED = words("tolist max min copy argmax dot")
 """Methods of arrays and lists that give something else than those of tensors."""
 
-_SAME = frozenset(
-    {"abs", "add", "clip", "cos", "cosh", "divide", "exp", "expm1", "log", "log10", "log1p", "log2", "matmul", "mean"}
-    | {"multiply", "ones", "prod", "sign", "sin", "sinh", "sqrt", "square", "stack", "std", "subtract", "sum", "tan"}
-    | {"tanh", "var", "where", "zeros"}
+_SAME = words(
+    """abs add clip cos cosh divide exp expm1 log log10 log1p log2 matmul mean multiply ones prod sign sin sinh sqrt
+    square stack std subtract sum tan tanh var where zeros"""
 )
 """Functions of NumPy that PyTorch has by the same name, for the same arguments."""
 
-_RENAMED = {"absolute": "abs", "concatenate": "cat", "power": "pow"}
+_FILLED = frozenset({"ones", "zeros"})
 _SPREADS = frozenset({"std", "var"})
 """Functions that divide by the count in NumPy, by one less in PyTorch unless it is told."""
 
@@ -55,51 +53,42 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     site = cause.site
     if site is None or not isinstance(site.node, ast.Call) or not _is_maker(site.node, source.names(site.path)):
         return
-    call, document = site.node, source.document(site)
-    expressions = defining_expressions(trace, document, call.args[0])
+    call = site.node
+    expressions = defining_expressions(trace, source.document(site), call.args[0])
     if cause.how in ("numpy", "plain"):
         yield from _translated(trace, source, site, call, expressions)
         return
     known = {id(read.site.node): read.tensor for read in _reads(trace)}
-    reads = {
-        each: known.get(id(each))
-        for expression in expressions
-        for each in feeding(expression)
-        if isinstance(each, ast.Call) and is_read_out(each) and _needs_graph(known.get(id(each)))
-    }
-    if len(reads) > MOST or any(isinstance(e.func, ast.Attribute) and e.func.attr in _REFUSED for e in reads):
+    fed = (each for expression in expressions for each in feeding(expression))
+    taken = dict.fromkeys(each for each in fed if isinstance(each, ast.Call) and is_read_out(each))
+    reads = [each for each in taken if (tensor := known.get(id(each))) is None or tensor.requires_grad]
+    if len(reads) > MOST or any(last_name(each.func) in _REFUSED for each in reads):
         return
     written = Rewriting(trace, source, site)
     if written.takes_from(call) and all(map(written.takes_from, reads)):
-        lines = tuple(sorted({each.lineno for each in reads}))
-        inside = all(holds(call, each) for each in reads)
         way = Way.STACK if written.is_list(call.args[0]) else Way.USE_TENSOR
-        repair = Repair(way, (source.short(site),)) if inside else Repair(Way.WITHOUT_READING, lines=lines)
+        repair = Repair(way, (source.short(site),))
+        if not all(holds(call, each) for each in reads):
+            repair = Repair(Way.WITHOUT_READING, lines=tuple(sorted({each.lineno for each in reads})))
         yield Fix.by(repair, Safety.SAFE, tuple(written.changes))
 
 
 def on_tensors_read(trace: Trace, source: Source, cut: Site, added: Site) -> Iterator[Fix]:
     """`float(np.sum(x.numpy()))` becomes `torch.sum(x)`: a number that is `added` to a loss; `cut` is `x.numpy()`."""
     document = source.document(added)
-    if not isinstance(added.node, ast.expr):
-        return
-    for expression in defining_expressions(trace, document, added.node):
-        for call in ast.walk(expression):
-            match call:
-                case ast.Call(func=ast.Name(id="float"), args=[value]):
-                    expressions = defining_expressions(trace, document, value)
-                    if any(holds(each, cut.node) for each in expressions):
-                        yield from _translated(trace, source, added, call, expressions)
-                        return
+    for expression in defining_expressions(trace, document, added.node) if isinstance(added.node, ast.expr) else ():
+        for call in contents(expression).calls:
+            if isinstance(call.func, ast.Name) and call.func.id == "float" and len(call.args) == 1:
+                expressions = defining_expressions(trace, document, call.args[0])
+                if any(holds(each, cut.node) for each in expressions):
+                    yield from _translated(trace, source, added, call, expressions)
+                    return
 
 
-def _translated(
-    trace: Trace, source: Source, site: Site, call: ast.Call, expressions: Sequence[ast.expr]
-) -> Iterator[Fix]:
-    written = Rewriting(trace, source, site)
-    if all(map(written.takes, expressions)) and written.arrays and written.takes_from(call):
-        lines = tuple(sorted({each.range.start.line for each in written.changes}))
-        repair = Repair(Way.WITH_PYTORCH, lines=lines)
+def _translated(trace: Trace, source: Source, at: Site, call: ast.Call, made: Sequence[ast.expr]) -> Iterator[Fix]:
+    written = Rewriting(trace, source, at)
+    if all(map(written.takes, made)) and written.arrays and written.takes_from(call):
+        repair = Repair(Way.WITH_PYTORCH, lines=tuple(sorted({each.range.start.line for each in written.changes})))
         yield Fix.by(repair, Safety.SAFE, tuple(written.changes), rewrite=True)
 
 
@@ -121,17 +110,6 @@ def _reads(trace: Trace) -> Iterator[ReadOut]:
                 yield stored
 
 
-def _needs_graph(tensor: Tensor | None) -> bool:
-    return tensor is None or tensor.requires_grad
-
-
-def _items(value: ast.expr) -> Iterator[ast.expr]:
-    """The items of a list, and of the lists in it."""
-    for each in value.elts if isinstance(value, ast.List) else ():
-        yield each
-        yield from _items(each)
-
-
 class Rewriting:
     """The edits that let expressions keep the graph, in order.
 
@@ -140,9 +118,8 @@ class Rewriting:
     """
 
     def __init__(self, trace: Trace, source: Source, site: Site, also: frozenset[str] = frozenset()) -> None:
-        self._trace, self._document = trace, source.document(site)
+        self._trace, self._document, self._names = trace, source.document(site), source.names(site.path)
         self._conversions = _CONVERSIONS | also
-        self._names = source.names(site.path)
         self._seen: set[int] = set()
         self.changes: dict[Edit, None] = {}
         self.arrays, self.deletes = 0, False
@@ -155,17 +132,13 @@ class Rewriting:
         match node:
             case _ if id(node) in self._seen:
                 return True
-            case ast.Call(func=ast.Attribute(attr="numpy")):
-                self.arrays += 1
-                return self.takes_from(node) is not None
             case ast.Call(func=ast.Attribute(value=ast.Name() as module, attr=name)) if self._is_numpy(module):
                 return self._function(node, module, name)
-            case ast.Call(func=ast.Attribute(attr=name)) if name in _REFUSED:
-                return False
-            case ast.Call(func=ast.Attribute(attr="astype" | "item")):
+            case ast.Call(func=ast.Attribute(attr="numpy" | "astype" | "item" as name)):
+                self.arrays += name == "numpy"
                 return self.takes_from(node) is not None
-            case ast.Call(func=ast.Attribute(attr=name)) if name in _SPREADS:
-                return self._spread(node)
+            case ast.Call(func=ast.Attribute(attr=name)):
+                return name not in _REFUSED and (name not in _SPREADS or self._spread(node))
         return not self._is_numpy(node)
 
     def _is_numpy(self, node: ast.AST) -> bool:
@@ -179,40 +152,31 @@ class Rewriting:
         value, places = self._value(node)
         if value is node or not isinstance(value, ast.expr):
             return None
-        document, statement = self._document, statement_of(self._trace, node)
-        match statement:
-            case ast.Assign(targets=[target], value=whole) if whole is node:
-                same = edits.flat(document, target) == edits.flat(document, value)
-            case _:
-                same = isinstance(statement, ast.Expr) and statement.value is node
-        if same:
-            gone = removed(self._trace, document, statement)
-            self.changes |= {} if gone is None else {gone: None}
-            self.deletes = True
-            return None if gone is None else value
-        self.changes |= dict.fromkeys(places)
-        return value
+        statement = statement_of(self._trace, node)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else value
+        own = isinstance(statement, ast.Assign | ast.Expr) and statement.value is node
+        if own and ast.unparse(target) == ast.unparse(value):
+            places, self.deletes = [removed(self._trace, self._document, statement)], True
+        self.changes |= dict.fromkeys(filter(None, places))
+        return value if all(places) else None
 
-    def _value(self, node: ast.AST) -> tuple[ast.AST, list[Edit]]:
+    def _value(self, node: ast.AST) -> tuple[ast.AST, list[Edit | None]]:
         """What a conversion is made of in the end, and the edits that take it alone."""
-        document = self._document
-        places: list[Edit] = []
+        places: list[Edit | None] = []
         while True:
             self._seen |= {id(node), id(getattr(node, "func", node))}
-            drop: Sequence[Edit | None] = ()
             match node:
                 case ast.Attribute(attr="data", value=value):
-                    drop = (edits.drop_method(document, node),)
+                    places.append(edits.drop_method(self._document, node))
                 case ast.Call(func=ast.Attribute(value=value, attr=name), args=given) if name in self._conversions and (
                     not given or name == "astype"
                 ):
-                    drop = (edits.drop_method(document, node),)
+                    places.append(edits.drop_method(self._document, node))
                     self._seen.update(id(part) for each in given for part in ast.walk(each))
                 case ast.Call(args=[value]) if _is_maker(node, self._names):
-                    drop = self._unwrapped(node)
+                    places += self._unwrapped(node)
                 case _:
                     return node, places
-            places += [each for each in drop if each is not None]
             node = value
 
     def _unwrapped(self, call: ast.Call) -> tuple[Edit, ...]:
@@ -236,7 +200,9 @@ class Rewriting:
 
     def _joined(self, torch: str, value: ast.expr) -> Iterator[Edit]:
         """The lists in a list are stacked as well, and its numbers become tensors like the first one that it has."""
-        document, items = self._document, list(_items(value))
+        document, items = self._document, list[ast.expr](value.elts if isinstance(value, ast.List) else ())
+        for each in items:  # Those of the lists in it are found on the way.
+            items += each.elts if isinstance(each, ast.List) else ()
         numbers = [each for each in items if not any(isinstance(part, (ast.Name, ast.List)) for part in ast.walk(each))]
         like = next((each for each in items if each not in numbers and not isinstance(each, ast.List)), value)
         reads = (each.func for each in ast.walk(like) if isinstance(each, ast.Call) and is_read_out(each))
@@ -257,16 +223,14 @@ class Rewriting:
     def _function(self, call: ast.Call, module: ast.Name, name: str) -> bool:
         """`np.exp(x)` becomes `torch.exp(x)`."""
         options = {each.arg for each in call.keywords} - {"axis", "keepdims", "dtype"}
-        new = _RENAMED.get(name, name)
-        constants = any(isinstance(each, ast.Constant) for each in call.args[:1]) and name not in ("ones", "zeros")
+        constants = any(isinstance(each, ast.Constant) for each in call.args[:1]) and name not in _FILLED
         torch = called("torch", self._names)
-        if new not in _SAME | {*_RENAMED.values()} or options or constants or torch is None:
+        if name not in _SAME or options or constants or torch is None:
             return False
-        drop = edits.drop_keyword(self._document, call, "dtype")
+        new = edits.replace(self._document, call.func, f"{torch}.{name}")
         self._seen |= {id(module), *(id(part) for each in call.keywords for part in ast.walk(each.value))}
-        self.changes |= {edits.replace(self._document, call.func, f"{torch}.{new}"): None}
-        self.changes |= {} if drop is None else {drop: None}
-        self.arrays += name in ("ones", "zeros")
+        self.changes |= dict.fromkeys(filter(None, (new, edits.drop_keyword(self._document, call, "dtype"))))
+        self.arrays += name in _FILLED
         return name not in _SPREADS or self._spread(call)
 
     def _spread(self, call: ast.Call) -> bool:

@@ -1,4 +1,4 @@
-"""What a backward needs, and cannot have, is computed again, or later: moved or run again after what spoilt it."""
+"""What a backward needs, and cannot have, is computed again, later, or from what it has: after what spoilt it."""
 
 from __future__ import annotations
 
@@ -8,80 +8,23 @@ from functools import partial
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import UNSEEN, Node, Tensor
-from gradpath.diagnostic import Fix, Safety
+from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.findings.graphs import is_drawn, leaves, reach
+from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source
-from gradpath.findings.syntax import (
-    Compound,
-    Definition,
-    ancestry,
-    block_of,
-    class_of,
-    function_of,
-    statement_of,
-)
+from gradpath.findings.syntax import Compound, Definition, ancestry, block_of, class_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import first_line, placed, repair_of
-from gradpath.fixes.origins import given_to
-from gradpath.interpreter.events import Site, Stepped
+from gradpath.fixes.moving import first_line, given_to, placed, repair_of
+from gradpath.interpreter.events import Named, Site, Stepped
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import contents, holds, inside, names_in
+from gradpath.source.index import contents, holds, inside, names_in, pairs_of
 from gradpath.support.fast_dataclasses import dataclass
 
 _Block = ast.For | ast.AsyncFor | ast.While | Definition
 
 LONGEST = 6
 """Statements that are moved or written again together."""
-
-
-def _builders(
-    trace: Trace,
-    starts: Iterable[Node],
-    is_spent: Callable[[Node], bool],
-    caller: Site | None,
-    inner: Site | None = None,
-) -> list[ast.stmt] | None:
-    """The simple statements of one function call that build what leads from `starts` to spent nodes, in their order.
-
-    `caller` is the call that runs the function, None for the module; what the call `inner` in it builds does not count.
-    None where something else builds a part of it, or where they make what is trained; weights that are presumed to
-    stand in an unknown call may do.
-    """
-    found: dict[ast.stmt, None] = {}
-    starts = list(starts)
-    for node in _leading(starts, is_spent):
-        if inner is not None and any(frame.caller is inner for frame in node.site.frames()):
-            continue
-        frame = next((each for each in node.site.frames() if each.caller is caller), None)
-        statement = None if frame is None else statement_of(trace, frame.node)
-        if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)):
-            return None
-        found[statement] = None
-    ordered = sorted(found, key=lambda each: each.lineno)
-    seen = (
-        leaf for leaf in leaves(starts) if leaf.operation != UNSEEN and not isinstance(leaf.provenance, Presumption)
-    )
-    if any(_is_made_in(trace, leaf, found) for leaf in seen):
-        return None  # Each run of them would begin with new parameters.
-    return ordered if 0 < len(ordered) <= LONGEST else None
-
-
-def _is_made_in(trace: Trace, leaf: Tensor, statements: Iterable[ast.stmt]) -> bool:
-    """True if one of the statements makes a leaf, itself or by what it calls."""
-    lines = {frame.line for frame in leaf.origin.frames()}
-    near = [each for each in statements if any(each.lineno <= line <= (each.end_lineno or line) for line in lines)]
-    return any(holds(each, frame.node) for each in near for frame in leaf.origin.frames())
-
-
-def _leading(starts: Iterable[Node], is_spent: Callable[[Node], bool]) -> list[Node]:
-    """The nodes below `starts` from which a spent node can be reached, those themselves included."""
-    nodes = [node for node in reach(starts) if node.accumulates is None]
-    wanted = {id(node) for node in nodes if is_spent(node)}
-    for node in sorted(nodes, key=lambda each: each.number):
-        if any(id(edge) in wanted for edge in node.edges):
-            wanted.add(id(node))
-    return [node for node in nodes if id(node) in wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +51,55 @@ class Need:
         return [frame for site in (self.near, *self.uses, *made) for frame in site.frames()]
 
 
+def _builders(need: Need, caller: Site | None) -> list[ast.stmt]:
+    """The simple statements of one function call that build what leads to old nodes, in their order.
+
+    `caller` is the call that runs the function, None for the module; what the call in it that leads to the backward
+    builds does not count. None of them where something else builds a part of it, or where they make what is trained.
+    """
+    found: dict[ast.stmt, None] = {}
+    for node in _leading(need.starts, need.is_old):
+        frames = node.site.frames()
+        if need.near.caller not in (None, caller) and any(frame.caller is need.near.caller for frame in frames):
+            continue
+        frame = next((each for each in frames if each.caller is caller), None)
+        statement = None if frame is None else statement_of(need.trace, frame.node)
+        if not isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)):
+            return []
+        found[statement] = None
+    if any(_is_made_in(leaf, found) for leaf in leaves(need.starts)):
+        return []  # Each run of them would begin with new parameters.
+    return sorted(found, key=lambda each: each.lineno) if len(found) <= LONGEST else []
+
+
+def _is_made_in(leaf: Tensor, statements: Iterable[ast.stmt]) -> bool:
+    """True if one of the statements makes a leaf that is seen, itself or by what it calls.
+
+    Weights that are presumed to stand in an unknown call may be made again.
+    """
+    seen = leaf.operation != UNSEEN and not isinstance(leaf.provenance, Presumption)
+    return seen and any(holds(each, frame.node) for each in statements for frame in leaf.origin.frames())
+
+
+def _leading(starts: Iterable[Node], is_spent: Callable[[Node], bool]) -> list[Node]:
+    """The nodes below `starts` from which a spent node can be reached, those themselves included."""
+    nodes = [node for node in reach(starts) if node.accumulates is None]
+    wanted = {id(node) for node in nodes if is_spent(node)}
+    for node in sorted(nodes, key=lambda each: each.number):
+        if any(id(edge) in wanted for edge in node.edges):
+            wanted.add(id(node))
+    return [node for node in nodes if id(node) in wanted]
+
+
 def recomputations(need: Need) -> Iterator[Fix]:
     """The statements that compute it: moved into what is run again, moved later, or run again."""
     for caller in dict.fromkeys(frame.caller for frame in need.frames):
-        inner = need.near.caller if need.near.caller is not caller else None
-        built = _builders(need.trace, need.starts, need.is_old, caller, inner)
-        if built is not None:
-            moved = [*_moved_into(need, built), *_moved_after(need, caller, built)]
-            found = [*moved, *_again(need, caller, built, alone=bool(moved))]
-            yield from found
-            if found:
-                return
+        built = _builders(need, caller)
+        moved = [*_moved_into(need, built), *_moved_after(need, caller, built)] if built else []
+        found = [*moved, *_again(need, caller, built, alone=bool(moved))] if built else []
+        yield from found
+        if found:
+            return
 
 
 def _moved_into(need: Need, built: Sequence[ast.stmt]) -> Iterator[Fix]:
@@ -130,13 +111,11 @@ def _moved_into(need: Need, built: Sequence[ast.stmt]) -> Iterator[Fix]:
             continue
         site = next(each for each in need.frames if holds(owner, each.node))
         to = first_line(owner.body)
-        repair = repair_of(Way.MOVE_INTO_LOOP, outside)
-        if isinstance(owner, Definition):
-            repair = repair_of(Way.MOVE_INTO, outside, owner.name)
+        into = (Way.MOVE_INTO, outside, owner.name) if isinstance(owner, Definition) else (Way.MOVE_INTO_LOOP, outside)
         counted = isinstance(owner, ast.For) and ast.unparse(owner.iter).startswith("range(")
         safety = Safety.UNSAFE if _draws(need, outside) and not counted else Safety.SAFE
         moved = placed(need.trace, need.source.document(site), outside, to, into=True)
-        yield from Fix.of(repair, safety, moved, rewrite=True)
+        yield from Fix.of(repair_of(*into), safety, moved, rewrite=True)
 
 
 def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> Iterator[Fix]:
@@ -157,27 +136,24 @@ def _again(need: Need, caller: Site | None, built: list[ast.stmt], *, alone: boo
     """
     document = need.source.document(need.near)
     spoilt = [each for each in _in_body(need.trace, need.spoilt, caller) if each not in built]
-    unknown = any(each.is_open for each in reach(need.starts))
-    sure = (alone or not need.updated) and not _draws(need, built) and not unknown
+    sure = (alone or not need.updated) and not (_draws(need, built) or any(each.is_open for each in reach(need.starts)))
     for user in _in_body(need.trace, (*need.uses, need.near), caller):
         for after in (*reversed(spoilt), built[-1]):
             early = [each for each in built if each.lineno <= after.lineno]
-            late = [each for each in built if each.lineno > after.lineno]
+            to = next((each for each in built if each.lineno > after.lineno), user)
             simple = early and all(isinstance(each, ast.Assign) for each in early)
-            to = late[0] if late else user
             new = placed(need.trace, document, early, to, again=True) if simple and after.lineno < to.lineno else None
             if new is not None:
                 repair = repair_of(Way.AGAIN_BEFORE, early, near=new[0].range.start.line)
                 yield Fix.by(repair, Safety.SAFE if sure else Safety.UNSAFE, new, rewrite=True)
                 break
-    drawn = any(is_drawn(ast.unparse(each)) for each in built)
     for place in spoilt if need.updated else ():
         copied = [each for each in built if each.lineno < place.lineno]
         new = edits.relocated(document, copied, partial(edits.insert_after, document, place), again=True)
         if copied and isinstance(place, ast.Expr):
             repair = repair_of(Way.AGAIN_AFTER, copied, near=place.end_lineno)
-            safety = Safety.SAFE if alone and not drawn else Safety.UNSAFE
-            yield from Fix.of(repair, safety, new, rewrite=True)
+            same = alone and not any(is_drawn(ast.unparse(each)) for each in built)
+            yield from Fix.of(repair, Safety.SAFE if same else Safety.UNSAFE, new, rewrite=True)
 
 
 def _in_body(trace: Trace, sites: Sequence[Site], caller: Site | None) -> list[ast.stmt]:
@@ -205,25 +181,20 @@ def computed_where_read(trace: Trace, source: Source, node: Node) -> Iterator[Fi
             case ast.Assign(targets=[ast.Attribute(attr=name) as target]) if function and owner:
                 readers = [each for each in owner.body if isinstance(each, Definition) and _reads(each, name)]
                 everywhere = _reads(source.tree(frame.path), name)  # Also in a branch that the path did not take.
-                if readers and len(_reads(readers[0], name)) == len(everywhere):
-                    moving, document = _with_parts(function, statement), source.document(frame)
-                    if len(moving) == len(block_of(trace, statement)):
-                        return
-                    place = _place_in(readers[0], name, first=function.name == "__init__")
-                    moved = edits.relocated(document, moving, partial(edits.insert_before, document, place))
-                    lines, what = tuple(each.lineno for each in moving), edits.flat(document, target)
-                    repair = Repair(Way.MOVE_TO_READER, (what,), lines, readers[0].name)
-                    # Several steps have used what was computed once: they would use what the parameters have become.
-                    safety = Safety.UNSAFE if len(trace.of(Stepped)) > 1 else Safety.SAFE
-                    yield from Fix.of(repair, safety, moved, rewrite=True)
+                moving, document = _with_parts(function, statement), source.document(frame)
+                alone = readers and len(_reads(readers[0], name)) == len(everywhere)
+                if not alone or len(moving) == len(block_of(trace, statement)):
+                    return
+                simple = inside(readers[0], ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
+                reading = [each for each in simple if _reads(each, name) and function.name != "__init__"]
+                place = min(reading, key=lambda each: each.lineno, default=first_line(readers[0].body))
+                moved = edits.relocated(document, moving, partial(edits.insert_before, document, place))
+                lines, what = tuple(each.lineno for each in moving), edits.flat(document, target)
+                repair = Repair(Way.MOVE_TO_READER, (what,), lines, readers[0].name)
+                # Several steps have used what was computed once: they would use what the parameters have become.
+                safety = Safety.UNSAFE if len(trace.of(Stepped)) > 1 else Safety.SAFE
+                yield from Fix.of(repair, safety, moved, rewrite=True)
                 return
-
-
-def _place_in(reader: Definition, name: str, *, first: bool) -> ast.stmt:
-    """The first statement of a method, or the first simple one that reads an attribute."""
-    reading = [each for each in inside(reader, ast.Assign, ast.AugAssign, ast.Expr, ast.Return) if _reads(each, name)]
-    start = first_line(reader.body)
-    return start if first else min(reading, key=lambda each: each.lineno, default=start)
 
 
 def _with_parts(function: Definition, statement: ast.stmt) -> list[ast.stmt]:
@@ -242,25 +213,64 @@ def _reads(code: ast.AST, name: str) -> list[ast.Attribute]:
     return [each for each in inside(code, ast.Attribute) if each.attr == name and isinstance(each.ctx, ast.Load)]
 
 
-def one_by_one(trace: Trace, source: Source, again: Site) -> Iterator[Fix]:
+def computed_in_turn(trace: Trace, source: Source, again: Site) -> Iterator[Fix]:
     """`losses = [f(x) for x in data]` and `for loss in losses:` become one loop, which computes each loss in turn."""
     document, around = source.document(again), ancestry(trace, again.node)
-    loop = next((each for each in reversed(around) if isinstance(each, ast.For)), None)
-    match loop:
-        case ast.For(target=ast.Name(id=name), iter=ast.Name(id=every)):
-            made = [each for each in given_to(trace, every) if function_of(trace, each) is function_of(trace, loop)]
+    match next((each for each in reversed(around) if isinstance(each, ast.For)), None):
+        case ast.For(target=ast.Name(id=name), iter=ast.Name(id=every)) as loop:
+            body = function_of(trace, loop)
+            made = [each for each in given_to(trace, every) if function_of(trace, each) is body]
         case _:
             return
     match made:
         case [ast.ListComp(elt=value, generators=[ast.comprehension(ifs=[]) as part]) as first, *_]:
-            body = around[:1] if function_of(trace, loop) else block_of(trace, loop)
-            reads = [each for root in body for each in contents(root).names if each.id == every]
-            kept = any(each.lineno > loop.lineno for each in reads)
+            code = [body] if body is not None else block_of(trace, loop)
+            kept = any(each.id == every and each.lineno > loop.lineno for root in code for each in contents(root).names)
             lines = [f"{name} = {edits.flat(document, value)}", *([f"{every}.append({name}.detach())"] if kept else [])]
-            statement = statement_of(trace, first)
-            begun = edits.replace(document, first, "[]") if kept else edits.delete_statement(document, statement)
+            gone = edits.delete_statement(document, statement_of(trace, first))
+            begun = edits.replace(document, first, "[]") if kept else gone
             new = edits.insert_before(document, loop.body[0], *lines)
-            taken = edits.replace(document, loop.target, edits.flat(document, part.target))
-            through = edits.replace(document, loop.iter, edits.flat(document, part.iter))
+            pairs = (loop.target, part.target), (loop.iter, part.iter)
+            heads = [edits.replace(document, old, edits.flat(document, now)) for old, now in pairs]
             repair = Repair(Way.EACH_IN_LOOP, (name,), (loop.lineno,))
-            yield from Fix.of(repair, Safety.SAFE, begun, taken, through, new, rewrite=True)
+            yield from Fix.of(repair, Safety.SAFE, begun, heads, new, rewrite=True)
+
+
+def joined(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
+    """After `x, t = points[:, :1], points[:, 1:]` comes `points = torch.cat([x, t], dim=1)`, which is computed with."""
+    site = part.origin
+    match site.node:
+        case ast.Subscript(value=ast.Name(id=whole), slice=index):
+            document, items = source.document(site), index.elts if isinstance(index, ast.Tuple) else [index]
+        case _:
+            return
+    block, torch = block_of(trace, statement_of(trace, site.node)), source.called("torch", document.path)
+    parts: dict[str, ast.stmt] = {}
+    for each in block:
+        for target, value in pairs_of(each):
+            if isinstance(target, ast.Name) and isinstance(value, ast.Subscript) and ast.unparse(value.value) == whole:
+                parts[target.id] = each
+    if not parts:
+        return
+    taking, how = list(dict.fromkeys(parts.values())), "cat" if isinstance(items[-1], ast.Slice) else "stack"
+    text = f"{whole} = {torch}.{how}([{', '.join(parts)}], dim={len(items) - 1})"
+    first = next((each for each in block if each.lineno < taking[0].lineno and whole in names_in(each)), None)
+    if first is None:
+        change: Edit | Sequence[Edit] | None = edits.insert_after(document, taking[-1], text)
+    else:  # What is computed from the whole comes later, then.
+        change = edits.relocated(document, taking, lambda *lines: edits.insert_before(document, first, *lines, text))
+    repair = Repair(Way.FROM_PARTS, (whole,), (taking[-1].lineno,), text)
+    yield from Fix.of(repair, Safety.UNSAFE, change)
+
+
+def computed_with(trace: Trace, source: Source, wanted: Tensor, output: Tensor) -> Iterator[Fix]:
+    """`fast(x)` for `model(x)`: the output is computed with the copy whose gradient is asked for."""
+    names = {way: event.name for event in trace.of(Named) for way in ways_of(trace, event)}
+    own, other = names.get(id(wanted)), names.get(id(wanted.copied))
+    frames = (frame for each in output.lineage() if isinstance(each.origin, Site) for frame in each.origin.frames())
+    calls = {call: frame for frame in frames for call in contents(statement_of(trace, frame.node)).calls}
+    uses = {call.func: frame for call, frame in calls.items() if ast.unparse(call.func) == other}
+    if own and uses:
+        repair = Repair(Way.COMPUTE_WITH, (own,), tuple(sorted({each.lineno for each in uses})))
+        changes = tuple(edits.replace(source.document(frame), each, own) for each, frame in uses.items())
+        yield Fix.by(repair, Safety.UNSAFE, changes)

@@ -9,25 +9,107 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from gradpath.autograd.tensor import Node
-from gradpath.diagnostic import Fix, Safety
+from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings import carrying, second_calls
-from gradpath.findings.graphs import is_freed, is_from_outside, nodes_of
+from gradpath.findings.carrying import Case
+from gradpath.findings.graphs import is_drawn, is_freed, is_from_outside, nodes_of, reach, terms_of
 from gradpath.findings.stories import same_activation, since, stepped_since
-from gradpath.findings.syntax import block_of, call_of, statement_of
+from gradpath.findings.syntax import Compound, Definition, ancestry, block_of, call_of, function_of, statement_of
 from gradpath.findings.trained import trained_next, trains_nothing, trains_nothing_upstream
 from gradpath.fixes import edits
-from gradpath.fixes.detachment import detached_where_kept, detached_where_read, detachments
-from gradpath.fixes.forgetting import computed_each_time, emptied, forgotten
-from gradpath.fixes.moving import removed
-from gradpath.fixes.optimizer_fixes import parameter_of_result
-from gradpath.fixes.origins import given_to
+from gradpath.fixes.detachment import detached_where_kept, detached_where_read, detachments, living
+from gradpath.fixes.moving import given_to, removed
 from gradpath.fixes.out_of_place import projected
 from gradpath.fixes.recomputation import Need, computed_where_read, recomputations
+from gradpath.fixes.requirement import parameter_of_result
 from gradpath.interpreter.events import Built, Cleared, Site, Stepped
 from gradpath.repairs import Repair, Way
-from gradpath.source.document import Document
-from gradpath.source.index import holds
+from gradpath.source.index import contents, holds, methods_called
+from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import replace
+
+
+def holds_terms(case: Case) -> bool:
+    """True if what the list keeps are terms of a loss, back-propagated already: nobody needs them any more."""
+    zone = terms_of(nodes_of(case.earlier.roots))
+    return all(each.node in zone or any(each.node in node.edges for node in zone) for each in case.carried)
+
+
+def emptied(case: Case) -> Iterator[Fix]:
+    """`losses.clear()` at the start of each iteration, or after the backward."""
+    container = case.container
+    if container is None or not same_activation(container[0], case.again):
+        return
+    document, last = case.source.document(case.again), statement_of(case.trace, case.again.node)
+    name, here = edits.flat(document, container[1]), function_of(case.trace, case.loop) is function_of(case.trace, last)
+    safety = Safety.SAFE if holds_terms(case) else Safety.UNSAFE
+    if here:
+        start = edits.insert_before(document, case.loop.body[0], f"{name}.clear()")
+        yield from Fix.of(Repair(Way.EMPTY_AT_START, (name,)), safety, start)
+    elif _is_window(case, name.rpartition(".")[2]):
+        return
+    end = edits.insert_after(document, last, f"{name}.clear()")
+    yield from Fix.of(Repair(Way.EMPTY_AFTER, (name,), (case.again.line,)), safety, end)
+
+
+def _is_window(case: Case, name: str) -> bool:
+    """True if the program itself takes old items out of a container, so that the others are meant to stay."""
+    calls = [call for each in case.trace.visits for call in contents(each).calls]
+    taken = (ast.unparse(each) for call in calls for each, how, _ in methods_called(call) if how in ("pop", "popleft"))
+    return any(each.endswith(name) for each in taken) or any(k.arg == "maxlen" for each in calls for k in each.keywords)
+
+
+def forgotten(case: Case) -> Iterator[Fix]:
+    """`model.cache = None`, `model.cache.clear()` or `del model.cache` after the backward.
+
+    Which of them makes the program compute the value again is left to the trial.
+    """
+    for frame in case.again.frames():
+        if case.number not in dict(frame.loops):
+            return
+        found = next(iter(living(case.crossing, frame)), [])
+        statement = statement_of(case.trace, frame.node)
+        if not found or isinstance(statement, (ast.Return, Compound)):
+            continue
+        for emptying in _EMPTYING:
+            lines = list(dict.fromkeys(emptying.format(each.text, each.text.partition("[")[0]) for each in found))
+            edit = edits.insert_after(case.source.document(frame), statement, *lines)
+            names, text = tuple(each.text for each in found), lines[0] if len(lines) == 1 else ""
+            repair = Repair(Way.FORGET_AFTER, names, (statement.end_lineno or statement.lineno,), text)
+            yield from Fix.of(repair, Safety.SAFE, edit)
+        return
+
+
+_EMPTYING = ("{0} = None", "{1}.clear()", "del {0}")
+"""What may make a value that is to be computed what it began as."""
+
+
+def computed_each_time(case: Case) -> Iterator[Fix]:
+    """`@functools.lru_cache` goes from the function that builds what is needed again, `cached_property` changes.
+
+    So does `with parametrize.cached():` from around the call.
+    """
+    safety = Safety.UNSAFE if any(is_drawn(node.name) for node in reach([case.first])) else Safety.SAFE
+    for frame in case.first.site.frames():
+        document = case.source.document(frame)
+        for block in ancestry(case.trace, frame.node):
+            match block:
+                case ast.With(items=[ast.withitem(context_expr=ast.Call(func=asked))]) if last_name(asked) == "cached":
+                    text = f"with {edits.flat(document, asked)}():"
+                    repair = Repair(Way.EACH_CALL, (case.source.short(frame),), (block.lineno,), text)
+                    yield from Fix.of(repair, safety, edits.unwrap_block(document, block))
+        match function_of(case.trace, frame.node):
+            case ast.FunctionDef(name=name, decorator_list=[memory, *_]):
+                named = last_name(memory.func if isinstance(memory, ast.Call) else memory)
+                if named == "cached_property":
+                    repair = Repair(Way.EACH_TIME, (name,), (memory.lineno,), "@property")
+                    yield Fix.by(repair, safety, (edits.replace(document, memory, "property"),))
+                elif named in ("lru_cache", "cache"):
+                    end = Position((memory.end_lineno or memory.lineno) + 1, 1)
+                    edit = Edit(document.path, Range(Position(memory.lineno, 1), end), "")
+                    repair = Repair(Way.EACH_CALL, (name,), (memory.lineno,), f"@{edits.flat(document, memory)}")
+                    yield Fix.by(repair, safety, (edit,))
+
 
 _Case = carrying.Case | second_calls.Case
 
@@ -42,8 +124,11 @@ def in_one_run(case: second_calls.Case) -> Iterator[Fix]:
     starts = nodes_of(case.call.roots) if case.call is not None else []
     yield from _computed_again(case, starts, case.is_spent, updated=case.is_updated)
     yield from _summed(case)
-    doubles = case.same_root and case.earlier.accumulates
-    yield from retaining(case, _keeping_call(case), Way.RETAIN_TWICE if doubles else Way.RETAIN, eligible=not doubles)
+    doubles, pair = case.same_root and case.earlier.accumulates, second_calls.apart(case)
+    call = call_of(case.trace, case.before.node)
+    passes = call is not None and any(each.arg is None for each in call.keywords)  # `def backward(loss, **kwargs)`
+    keeping = pair[0] if pair is not None and passes else case.before
+    yield from retaining(case, keeping, Way.RETAIN_TWICE if doubles else Way.RETAIN, eligible=not doubles)
     yield from _started_again(case)
     yield from computed_where_read(case.trace, case.source, case.shared)
 
@@ -61,11 +146,10 @@ def in_a_loop(case: carrying.Case) -> Iterator[Fix]:
         updated = bool(stepped_since(case.trace, case.earlier))
         again = [*_computed_again(case, [case.first], is_freed, updated=updated)]
         again += computed_where_read(case.trace, case.source, case.first)
-        sums = list(_added_up(case))
+        sums = [*_added_up(case)]
         kept = [*sums, *(retained_in_loop(case) if case.all_from_outside or not steps else ())]
-        yield from (*remade, *(entrance if first else ()))
-        one_by_one = case.all_from_outside or not (steps or sums)
-        yield from (*kept, *again) if one_by_one else (*again, *kept)
+        late = case.all_from_outside or not (steps or sums)
+        yield from (*remade, *(entrance if first else ()), *(kept if late else again), *(again if late else kept))
         yield from () if first else entrance
         return
     yield from emptied(case)
@@ -90,13 +174,6 @@ def _has(case: carrying.Case, *kinds: type[Stepped] | type[Cleared]) -> bool:
     return any(number == case.number for event in found for number, _ in event.site.loops)
 
 
-def _document(case: _Case) -> Document:
-    return case.source.document(case.again)
-
-
-# A graph of its own
-
-
 def _computed_again(
     case: _Case, starts: Sequence[Node], is_old: Callable[[Node], bool], *, updated: bool
 ) -> Iterator[Fix]:
@@ -110,80 +187,70 @@ def _computed_again(
 
 def _started_again(case: second_calls.Case) -> Iterator[Fix]:
     """`loss = 0` again before the statement that goes on adding to a loss that was back-propagated already."""
-    old, block = case.earlier.roots[0], block_of(case.trace, statement_of(case.trace, case.before.node))
-    for event in case.trace.of(Built):
-        adding = statement_of(case.trace, event.site.node)
-        if not isinstance(adding, ast.AugAssign) or old not in event.operands or adding.lineno < case.before.line:
-            continue
+    document, block = case.source.document(case.again), block_of(case.trace, statement_of(case.trace, case.before.node))
+    added = (each.site.node for each in case.trace.of(Built) if case.earlier.roots[0] in each.operands)
+    later = (each for each in (statement_of(case.trace, node) for node in added) if each.lineno >= case.before.line)
+    for adding in [each for each in later if isinstance(each, ast.AugAssign)][:1]:
         name = ast.unparse(adding.target)
         begun = [each for each in given_to(case.trace, name) if isinstance(each, ast.Constant)]
-        outer = next((each for each in block if holds(each, adding)), None)
-        if begun and outer is not None:
-            text = f"{name} = {edits.flat(_document(case), begun[-1])}"
-            edit = edits.insert_before(_document(case), outer, text)
+        for outer in (each for each in block if begun and holds(each, adding)):
+            text = f"{name} = {edits.flat(document, begun[-1])}"
+            edit = edits.insert_before(document, outer, text)
             yield from Fix.of(Repair(Way.RESTART, (name,), (outer.lineno,), text), Safety.SAFE, edit)
-        return
-
-
-# One call for all
 
 
 def _without_repeat(case: second_calls.Case) -> Iterator[Fix]:
     """An exact repeat goes."""
     statement = statement_of(case.trace, case.again.node)
     if case.same_root and not (case.same_place or case.is_updated) and isinstance(statement, ast.Expr):
-        edit = removed(case.trace, _document(case), statement)
+        edit = removed(case.trace, case.source.document(case.again), statement)
         yield from Fix.of(Repair(Way.DELETE_SECOND), Safety.SAFE, edit)
 
 
 def _summed(case: second_calls.Case) -> Iterator[Fix]:
-    """`a.backward()` and `b.backward()` in one block become `(a + b).backward()` at the place of the second."""
-    pair = second_calls.apart(case)
+    """`a.backward()` and `b.backward()` in one block become `(a + b).backward()` at the place of the second.
+
+    So do `accelerator.backward(a)` and `accelerator.backward(b)`.
+    """
+    pair, document = second_calls.apart(case), case.source.document(case.again)
     if pair is None or not same_activation(*pair):
         return
-    (one, left), (two, right) = ((statement_of(case.trace, each.node), _summand(case, each)) for each in pair)
+    one, two = (statement_of(case.trace, each.node) for each in pair)
     beside = any(each is two for each in block_of(case.trace, one))
     between = any(isinstance(event, Stepped | Cleared) for event in since(case.trace, case.earlier))
-    if left is None or right is None or left[1:] != right[1:] or not beside or between:
-        return
-    summand, other = edits.flat(_document(case), left[0]), edits.flat(_document(case), right[0])
-    if summand != other:
-        text = f"{left[1]}{summand} + {f'({other})' if isinstance(right[0], ast.BinOp) else other}{left[2]}"
-        gone, new = edits.delete_but_comment(_document(case), one), edits.replace(_document(case), two, text)
+    match [call_of(case.trace, each.node) for each in pair]:
+        case [
+            ast.Call(func=ast.Attribute(attr="backward", value=left), args=[], keywords=[]),
+            ast.Call(func=ast.Attribute(attr="backward", value=right), args=[], keywords=[]),
+        ]:
+            head, tail = "(", ").backward()"
+        case [
+            ast.Call(func=ast.Attribute(attr="backward" | "manual_backward"), args=[left], keywords=[]),
+            ast.Call(func=ast.Attribute(attr="backward" | "manual_backward") as asked, args=[right], keywords=[]),
+        ]:
+            head, tail = f"{edits.flat(document, asked)}(", ")"
+        case _:
+            return
+    summand, other = edits.flat(document, left), edits.flat(document, right)
+    if beside and not between and summand != other:
+        text = f"{head}{summand} + {f'({other})' if isinstance(right, ast.BinOp) else other}{tail}"
+        gone, new = edits.delete_but_comment(document, one), edits.replace(document, two, text)
         yield from Fix.of(Repair(Way.SUM_TWO, text=text), Safety.SAFE, gone, new)
-
-
-def _summand(case: second_calls.Case, site: Site) -> tuple[ast.expr, str, str] | None:
-    """The loss of a `loss.backward()` or `accelerator.backward(loss)`, and what stands before and after it there."""
-    match call_of(case.trace, site.node):
-        case ast.Call(func=ast.Attribute(attr="backward", value=loss), args=[], keywords=[]):
-            return loss, "(", ").backward()"
-        case ast.Call(func=ast.Attribute(attr="backward" | "manual_backward") as asked, args=[loss], keywords=[]):
-            if isinstance(loss, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp)):
-                return loss, f"{edits.flat(case.source.document(site), asked)}(", ")"
-    return None
 
 
 def _added_up(case: carrying.Case) -> Iterator[Fix]:
     """`loss.backward()` in the loop becomes `total_loss = total_loss + loss`, and one backward follows the loop."""
-    statement, loop, document = statement_of(case.trace, case.again.node), case.loop, _document(case)
-    match loop, statement:
-        case (
-            ast.For() | ast.AsyncFor() | ast.While(),
-            ast.Expr(value=ast.Call(func=ast.Attribute(value=loss), args=[], keywords=[])),
-        ) if not _has(case, Stepped, Cleared):  # Else its backwards cannot be put off.
-            pass
-        case _:
-            return
-    name = next(each for each in ("total_loss", "summed_loss", "loss_of_all") if each not in document.text)
-    start = edits.insert_before(document, loop, f"{name} = 0")
-    text = f"{name} = {name} + {edits.flat(document, loss)}"
-    end = edits.insert_after(document, loop, f"{name}.backward()")
-    repair = Repair(Way.SUM_AFTER_LOOP, lines=(loop.lineno,))
-    yield from Fix.of(repair, Safety.SAFE, start, edits.replace(document, statement, text), end, rewrite=True)
-
-
-# The graph is kept
+    statement, loop, document = statement_of(case.trace, case.again.node), case.loop, case.source.document(case.again)
+    if isinstance(loop, Definition) or _has(case, Stepped, Cleared):  # Else its backwards cannot be put off.
+        return
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=loss), args=[], keywords=[])):
+            name = next(each for each in ("total_loss", "summed_loss", "loss_of_all") if each not in document.text)
+            start = edits.insert_before(document, loop, f"{name} = 0")
+            new = edits.replace(document, statement, f"{name} = {name} + {edits.flat(document, loss)}")
+            end = edits.insert_after(document, loop, f"{name}.backward()")
+            repair = Repair(Way.SUM_AFTER_LOOP, lines=(loop.lineno,))
+            yield from Fix.of(repair, Safety.SAFE, start, new, end, rewrite=True)
 
 
 def retaining(case: _Case, at: Site, way: Way, *, eligible: bool = True) -> Iterator[Fix]:
@@ -191,13 +258,6 @@ def retaining(case: _Case, at: Site, way: Way, *, eligible: bool = True) -> Iter
     call = call_of(case.trace, at.node)
     edit = None if call is None else edits.add_keyword(case.source.document(at), call, "retain_graph", "True")
     yield from Fix.of(Repair(way, lines=(at.line,)), Safety.SAFE, edit, eligible=eligible)
-
-
-def _keeping_call(case: second_calls.Case) -> Site:
-    """The first call, or the one that hands its keyword arguments on to it: `def backward(loss, **kwargs)`."""
-    pair, call = second_calls.apart(case), call_of(case.trace, case.before.node)
-    passes = call is not None and any(each.arg is None for each in call.keywords)
-    return pair[0] if pair is not None and passes else case.before
 
 
 def retained_in_loop(case: carrying.Case) -> Iterator[Fix]:

@@ -12,8 +12,7 @@ from gradpath.config import Config
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.fixes.detachment import form_of, rebinding
 from gradpath.fixes.edits import indent_unit
-from gradpath.fixes.lesson_changes import Change, costs, makes_constant, still_learns
-from gradpath.fixes.lessons import Taught
+from gradpath.fixes.lessons import Change, Taught, costs, makes_constant, still_learns
 from gradpath.interpreter.events import Bound, Held
 from gradpath.names.project import Project
 from gradpath.refactoring.bodies import Body, Rewrite, body_of

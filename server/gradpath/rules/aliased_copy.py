@@ -14,7 +14,7 @@ from gradpath.findings.parameters import tensors_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import ancestry, function_of, statement_of, tests_of
-from gradpath.fixes.copying_fixes import copied
+from gradpath.fixes.out_of_place import copied
 from gradpath.interpreter.events import Bound, Built, CutOff, Mutated, Replaced, Site, Stepped
 from gradpath.interpreter.ownership import Loaded, Named, Overwritten, Rejoined, Taken
 from gradpath.interpreter.trace import Trace

@@ -15,7 +15,7 @@ from gradpath.findings.rebinding import rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, name_of
 from gradpath.findings.syntax import call_of, statement_of
-from gradpath.fixes import cut_fixes, edits, on_tensors, parts, requirement
+from gradpath.fixes import cut_fixes, edits, on_tensors, recomputation, requirement
 from gradpath.interpreter.events import Bound, Built, Failed, Flagged
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace
@@ -104,8 +104,8 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         way = "compute with the tensor itself whose gradient is asked for, not with what it was taken from or copied to"
         found = (
             *_without_copy(trace, source, failure),
-            *parts.put_together(trace, source, wanted),
-            *parts.computed_with(trace, source, wanted, output),
+            *recomputation.joined(trace, source, wanted),
+            *recomputation.computed_with(trace, source, wanted, output),
             *_zeros(trace, source, failure),
         )
         fixes = source.proposed(found)

@@ -11,7 +11,7 @@ from gradpath.findings.estimates import estimates
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.report import Finding, Report, Rule, Source, reports
 from gradpath.findings.unreached import unreached
-from gradpath.fixes.relaxation import straight_through
+from gradpath.fixes.cut_fixes import straight_through
 from gradpath.interpreter.events import BackwardRan, Site
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.terms.constant_criteria import ConstantCriterion, constant_criteria

@@ -10,8 +10,7 @@ from gradpath.findings.overwriting import Overwriting, overwritings, what, who_n
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.silent_writes import Skip, Uncounted, skips, uncounted
 from gradpath.findings.stories import following, lifted, name_of, short_operation, with_time
-from gradpath.fixes.copying_fixes import saved_copies
-from gradpath.fixes.out_of_place import counterparts, module_of, write_text, written_name
+from gradpath.fixes.out_of_place import counterparts, module_of, saved_copies, write_text, written_name
 from gradpath.interpreter.trace import Trace
 
 

@@ -153,7 +153,7 @@ def _not_a_leaf(trace: Trace, source: Source, site: Site, tensor: Tensor, what: 
 
 def _report_lost(trace: Trace, source: Source, bound: Bound, statement: ast.Assign) -> Report:
     at = _at(bound.site, statement)
-    fixes = source.proposed(updated_in_place(trace, source, at, statement, bound.name, Safety.UNSAFE, lost=True))
+    fixes = source.proposed(updated_in_place(trace, source, at, bound.name, Safety.UNSAFE, lost=True))
     other = isinstance(statement.value, ast.Name)
     return Report(
         at,
@@ -176,7 +176,7 @@ def _fixes(
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return
     document = source.document(at)
-    updates = list(updated_in_place(trace, source, at, statement, name, Safety.SAFE, tracked=tracked))
+    updates = list(updated_in_place(trace, source, at, name, Safety.SAFE, tracked=tracked))
     if updates:
         yield from updates
         return

@@ -14,8 +14,7 @@ from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_for, operand_of, rewritten
 from gradpath.fixes.moving import removed
-from gradpath.fixes.optimizer_fixes import registered
-from gradpath.fixes.requirement import required_before
+from gradpath.fixes.requirement import registered, required_before
 from gradpath.interpreter.events import BackwardRan, Failed, Site
 from gradpath.interpreter.ownership import Overlooked
 from gradpath.interpreter.trace import Trace

@@ -13,9 +13,8 @@ from gradpath.findings.stories import name_of
 from gradpath.findings.syntax import statement_of
 from gradpath.findings.unreached import unreached
 from gradpath.fixes import cut_fixes, edits
-from gradpath.fixes.moving import removed
+from gradpath.fixes.moving import is_read_out, removed
 from gradpath.fixes.on_tensors import Rewriting
-from gradpath.fixes.origins import is_read_out
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, holds

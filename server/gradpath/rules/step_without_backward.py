@@ -15,7 +15,7 @@ from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import same_activation, target_of
 from gradpath.findings.syntax import function_of
 from gradpath.findings.unreached import unreached
-from gradpath.fixes import optimizer_fixes, requirement
+from gradpath.fixes import requirement
 from gradpath.fixes.cut_fixes import added
 from gradpath.interpreter.events import BackwardRan, Bound, Built, Cleared, Flagged, GradientSet, Site, Stepped
 from gradpath.interpreter.ownership import Attached, Drained
@@ -254,7 +254,7 @@ def _fixes(trace: Trace, source: Source, step: Stepped, other: Site | None) -> I
     yield from _called(trace, source, step)
     if _takes_none(trace, step):
         yield from requirement.thawed(trace, source, step.site, sure=False)
-    yield from optimizer_fixes.reached(trace, source, step)
+    yield from requirement.reached(trace, source, step)
     if other is not None and same_activation(step.site, other):
         yield from _added(trace, source, step, other)
 

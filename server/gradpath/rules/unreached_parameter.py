@@ -22,8 +22,7 @@ from gradpath.findings.unreached import (
     may_be_meant,
     unreached,
 )
-from gradpath.fixes.cut_fixes import added, undone
-from gradpath.fixes.relaxation import straight_through
+from gradpath.fixes.cut_fixes import added, straight_through, undone
 from gradpath.interpreter.events import BackwardRan, Site
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace

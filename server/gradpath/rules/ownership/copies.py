@@ -13,7 +13,7 @@ from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import statement_of
-from gradpath.fixes.optimizer_fixes import given_too, loaded, of_others
+from gradpath.fixes.requirement import given_too, loaded, of_others
 from gradpath.interpreter.events import BackwardRan, Bound, GradientSet, Named, Site, Stepped
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace

@@ -13,7 +13,7 @@ from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import groups_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import call_of
-from gradpath.fixes.optimizer_fixes import of_others
+from gradpath.fixes.requirement import of_others
 from gradpath.interpreter.events import BackwardRan, Stepped
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace

@@ -13,7 +13,7 @@ from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import function_of
-from gradpath.fixes.optimizer_fixes import given_too
+from gradpath.fixes.requirement import given_too
 from gradpath.interpreter.events import BackwardRan, Bound, Built, GradientAbsent, Stepped
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace

@@ -15,7 +15,7 @@ from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
-from gradpath.fixes.optimizer_fixes import given_too
+from gradpath.fixes.requirement import given_too
 from gradpath.interpreter.events import BackwardRan, Built, Lent, Mutated, Named, Replaced, Site
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace, once

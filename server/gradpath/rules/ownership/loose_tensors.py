@@ -11,7 +11,7 @@ from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import elsewhere, short_operation
 from gradpath.findings.syntax import has_method, method_of
-from gradpath.fixes.optimizer_fixes import parameter_of_result
+from gradpath.fixes.requirement import parameter_of_result
 from gradpath.interpreter.events import Bound, Built, Mutated
 from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import contents, lines_of, methods_called

@@ -9,7 +9,7 @@ from functools import partial
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.parameters import groups_of, in_modules
 from gradpath.findings.report import Source, Step
-from gradpath.fixes.optimizer_fixes import given_too
+from gradpath.fixes.requirement import given_too
 from gradpath.interpreter.events import Flagged, Site
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace

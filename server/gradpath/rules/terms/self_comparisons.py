@@ -13,7 +13,7 @@ from gradpath.autograd.tensor import PRESUMED, UNSEEN, Node
 from gradpath.findings.graphs import built_of, is_drawn
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, same_activation, short_operation
-from gradpath.fixes.copying_fixes import copied
+from gradpath.fixes.out_of_place import copied
 from gradpath.interpreter.events import BackwardRan, Built, Site
 from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass

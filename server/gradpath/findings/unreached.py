@@ -219,7 +219,7 @@ def _changed_by_hand(trace: Trace, runs: Sequence[BackwardRan]) -> set[int]:
         in_loop = any(loop in loops for loop, _ in event.site.loops)
         by_use = any(function_of(trace, frame.node) in used for frame in event.site.frames()) if used else False
         if in_loop or by_use or (_is_in(event.site, calls) and (began or not _is_in(kept.origin, calls))):
-            found.update((id(event.tensor.storage), id(kept.storage)))
+            found.update(id(each) for one in (event.tensor, kept) for each in (one.storage, *one.storage.within))
     return found
 
 

@@ -22,6 +22,7 @@ from gradpath.interpreter.ownership import Attached, Drained
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.repeated_steps import repeated_steps
+from gradpath.rules.loops.unused_backwards import unused_backwards
 from gradpath.source.index import holds
 
 
@@ -53,6 +54,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if missed and not any(rewrappings(trace)):
             yield _report(trace, source, same[0], None)  # A path that comes to it once speaks against it.
     yield from repeated_steps(trace, source)
+    yield from unused_backwards(trace, source)
 
 
 def _may_be_leaf(tensor: Tensor) -> bool:

@@ -137,10 +137,10 @@ def _is_of_score(
     the other network is cleared right before it, and stepped by it, before this one is.
     """
     made = _stepped_between(trace, stray, own, step, first=first)
+    begun, mine = moment_of(flow, stray), {id(each) for each in step.updated}
     if not made:
-        return False
-    begun = moment_of(flow, stray)
-    scored = _is_scored(leaf, {id(each) for each in step.updated}, stray, made)
+        return _is_scored(leaf, mine, stray, _stepped_beside(trace, flow[begun + 1 :], stray, mine))
+    scored = _is_scored(leaf, mine, stray, made)
     if not scored and not (_learns_apart(leaf, own, made) and not _is_awaited(flow[:begun], leaf, stray)):
         return False
     before = [entry for entry in flow[:begun] if entry.event is own or entry.concerns_any(made)]
@@ -158,6 +158,21 @@ def _stepped_between(
     stepped = {each for one in between if isinstance(one, Stepped) for each in map(id, one.updated)} & others
     shared = any(id(each) in stepped for each in reached_leaves(own))
     return frozenset(() if shared else stepped)
+
+
+def _stepped_beside(trace: Trace, later: Sequence[Entry], stray: BackwardRan, mine: set[int]) -> frozenset[int]:
+    """The weights that one backward alone gives gradients, which a step of theirs uses before they are cleared."""
+    runs = (run for run in trace.of(BackwardRan) if run.site.node is not stray.site.node)
+    rest = (
+        {id(each) for each in reached_leaves(stray)} - mine - {id(each) for run in runs for each in reached_leaves(run)}
+    )
+    found: set[int] = set()
+    for entry in later:
+        if entry.effect is not Effect.ARRIVES and entry.concerns_any(rest):
+            touched = rest if entry.tensors is None else rest & entry.tensors
+            found |= touched if entry.effect is Effect.USED else set()
+            rest = rest - touched
+    return frozenset(found)
 
 
 def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[int]) -> bool:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import role_of_name
-from gradpath.source.nodes import is_static, nodes, noted, parts
+from gradpath.source.nodes import is_static, last_name, nodes, noted, parts
 from gradpath.support.fast_dataclasses import dataclass, field
 
 _CUTTING = frozenset({"clone_", "detach", "item", "numpy", "requires_grad_", "size", "tolist"})
@@ -69,7 +69,8 @@ class Chain:
     Batches are `iterated` over; `fixed` are the variables that no loop fills again. `followed` are the names that were
     looked for, with what was found: definitions of the program, or that they are left out. `methods` are those that the
     body calls of something that it holds, in the innermost loop of a backward, or to hand it what they give:
-    `model.encode`. `leading` are the calls of the body itself whose results lead to a backward.
+    `model.encode`. `leading` are the calls of the body itself whose results lead to a backward. `compared` are the
+    callees of what is handed to a function that is called a loss.
     """
 
     calls: Mapping[str, Sequence[LeadingCall]]
@@ -78,6 +79,7 @@ class Chain:
     followed: Mapping[str, Found] = field(default_factory=dict)
     methods: Set[str] = frozenset()
     leading: Set[ast.Call] = frozenset()
+    compared: Set[str] = frozenset()
 
 
 _NOTHING = Chain({}, frozenset(), frozenset())
@@ -119,7 +121,9 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
         for place, name, node in slices.methods
         if node in near or _is_for_itself(place, node, own, slices.methods, calls)
     }
-    return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods, slices.leading)
+    losses = [node for node in slices.leading if role_of_name(last_name(node.func)) == "loss"]
+    compared = slices.calls([(each, None) for node in losses for each in _given(node)]).keys()
+    return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods, slices.leading, compared)
 
 
 def _is_for_itself(

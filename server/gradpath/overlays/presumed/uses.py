@@ -441,7 +441,7 @@ def _of_chain(chain: Chain, roles: Roles) -> Iterator[tuple[str, str]]:
                 yield callee, "loss"
             continue
         others = any(call.results - {callee} and call.count > 1 for call in calls)
-        yield callee, "loss" if others and callee not in handed_on else "model"
+        yield callee, "loss" if others and callee not in handed_on | chain.compared else "model"
     for place in chain.iterated:
         yield place, "loader"
 

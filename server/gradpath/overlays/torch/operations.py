@@ -15,6 +15,7 @@ from gradpath.interpreter.iteration import COPIED, Container, sample
 from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
+from gradpath.interpreter.origins import Computed, Made
 from gradpath.interpreter.values import (
     KINDS,
     Arguments,
@@ -72,7 +73,7 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
     targets.presume(machine, name, bound)
     for parameter, value in bound.items():
         kinds[parameter] = kind_of(value)
-        tensors = tensors_in(machine, value, presume=parameter in operands)
+        tensors = tensors_in(machine, value, presume=parameter in operands and not _is_bound(parameter, value))
         if tensors:
             inputs[parameter] = tensors
         elif parameter in operands and isinstance(value, List) and not value.items:
@@ -152,12 +153,22 @@ def _samples(machine: Machine, name: str) -> Presumption:
     return conditions.SAMPLES.of(conditions.callee(None, machine.site()) or name.rpartition(".")[2])
 
 
-def _absence(value: Value) -> Provenance:
+def _is_bound(parameter: str, value: Value) -> bool:
+    """True for a bound of `clamp` about a number, as `1 - self.eps` is: that is a number, too, as a rule."""
+    match value:
+        case Unknown(origin=Computed(made=Made.ARITHMETIC, sources=sources)) if parameter in ("min", "max"):
+            return any(isinstance(each, (int, float)) for each in sources)
+    return False
+
+
+def _absence(parameter: str, value: Value) -> Provenance:
     """The provenance of "no graph" for an argument that was not used as a tensor."""
     if isinstance(value, List) and value.open and all(type(each) in KINDS for each in value.items):
         return OPEN
     if not isinstance(value, Unknown) or value.tensor is not None:
         return OBSERVED
+    if _is_bound(parameter, value):
+        return conditions.DATA.of(conditions.name_of(value) or parameter)
     return OPEN if is_unseen(value) else value.provenance
 
 
@@ -172,7 +183,7 @@ def _note_unseen(
         return
     behaviour = spec.behaviour({parameter.name: ops.TENSOR for parameter in spec.parameters})
     for output, result in zip(behaviour.outputs, results, strict=False):
-        grounds = {_absence(arguments.get(name)) for name in (*output.grad, *output.maybe_grad)} - {OBSERVED}
+        grounds = {_absence(name, arguments.get(name)) for name in (*output.grad, *output.maybe_grad)} - {OBSERVED}
         if grounds and not result.requires_grad:
             result.provenance = OPEN if OPEN in grounds else next(iter(grounds))
         elif OPEN in grounds and result.node is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator
 
-from gradpath.autograd.provenance import Presumption
+from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption
 from gradpath.autograd.tensor import PRESUMED, PRESUMED_LOSS, SWITCHED_OFF, BackwardCall, Node, Tensor
 from gradpath.findings import cuts
 from gradpath.findings.graphs import leaves, moves_any, nodes_of, of_one_element, reach, reached_leaves, terms_of
@@ -145,8 +145,9 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
                 weight = cut.source.node is None
                 if weight and not _is_lost_weight(trace, tensor, each, ran):
                     continue
-                if _is_apart(cut.source, graph) and not beside and not is_carried(each):
-                    yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran, weight, tensor, scaled)
+                if not _is_apart(cut.source, graph) or beside or is_carried(each):
+                    continue
+                yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran, weight, tensor, scaled)
                 break
             call = asked_for(each, asked) if _is_penalty(tensor, each) else None
             if call is not None:
@@ -368,12 +369,20 @@ def _is_lost(trace: Trace, term: Term) -> bool:
         below = reach([term.source])
         learns = any(_has_graph(each, below) for each, _ in terms(trace, term.ran))
         onward = () if term.value is None else _onward(term.value)
-        weighed = term.scaled or any(short_operation(each.operation) in SCALING for each in onward)
+        products = [each for each in onward if short_operation(each.operation) in SCALING]
+        factors = (each for product in products for each in product.maker if each not in onward)
+        weighed = term.scaled or any(each.provenance is OPEN for each in products) or any(map(_is_given, factors))
         return (learns or not term.scaled) and (_may_be_loss(term.source) or not weighed)
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}
     upstream = {id(leaf) for leaf in leaves([term.source])}
     return bool((upstream & trained) - reached)
+
+
+def _is_given(factor: Tensor) -> bool:
+    """True if a factor was computed from something that is presumed to be data, and may have a graph all the same."""
+    made = reachable([factor], lambda each: () if each.cut is not None else each.maker)
+    return any(each.provenance is not OBSERVED and not each.maker and each.cut is None for each in made)
 
 
 def _may_be_loss(value: Tensor) -> bool:

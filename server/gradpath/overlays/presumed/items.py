@@ -52,11 +52,11 @@ def _attributes(machine: Machine, item: Unknown) -> Iterator[Unknown]:
     return (each for each in machine.unknowns.values() if isinstance(each.origin, Attribute) and each.origin.of is item)
 
 
-def place_of(machine: Machine, item: Unknown) -> int | None:
-    """The place in an unseen list of what is an item of it."""
-    key = item.origin.key if isinstance(item.origin, Item) else ""
+def place_of(machine: Machine, item: Unknown) -> int | str | None:
+    """The place in an unseen list, or the name in an unseen mapping, of what is an item of it."""
+    key = item.origin.key if isinstance(item.origin, Item) else ()
     place = machine.remembered.get((ORDINAL, item.number)) if key is None else key
-    return place if isinstance(place, int) else None
+    return place if isinstance(place, int | str) else None
 
 
 def name_of(thing: Unknown) -> str:

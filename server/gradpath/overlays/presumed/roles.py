@@ -95,9 +95,19 @@ def role_of(value: Value) -> str:
         return ""
     if value.role:
         return value.role
-    role = role_of_name(value.name or value.label)
+    role = role_of_name(value.name or value.label) or _role_in(value.origin)
     data = role and is_of_settings(value)  # `cfg.model` has the settings of a model.
     return "" if data or (role == "model" and value.kind in OF_TENSORS) else role
+
+
+def _role_in(origin: object) -> str:
+    """The role of an item, by the name of what holds it: `nets["actor"]`, `self.critic_optimizers[0]`."""
+    holder = origin.of if isinstance(origin, Item) and isinstance(origin.key, int | str) else None
+    if not isinstance(holder, Unknown) or holder.is_data or isinstance(holder.origin, Item):
+        return ""
+    name = holder.name or holder.label
+    role = role_of_name(name.removesuffix("s"))
+    return role if role == "optimizer" or (role == "model" and name.endswith("s")) else ""
 
 
 def _is_no_object(hint: Value) -> bool:

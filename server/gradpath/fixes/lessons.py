@@ -110,17 +110,20 @@ class _Account:
         self._owned: dict[int, frozenset[Parameter]] = {}
         self._optimizers: dict[int, int] = {}
         self._reached: list[Reach] = []
-        self._waiting, self._stepped = 0, False
         self._cleared: dict[Parameter, int] = {}
         self._constant = Counter[Place]()
         self._stale: set[Place] = set()
-        self._now = 0
+        self._now, self._waiting, self._stepped = 0, 0, False
+        self._last: Mutated | Replaced | None = None
         self._built: dict[Node, int] = {}
         self._written: dict[int, int] = {}
 
     def follow(self, event: object) -> None:
         """Take note of an event, in the order of the trace."""
         self._now += 1
+        last, self._last = self._last, None
+        if last is not None and not (isinstance(event, Built) and event.site.node is last.site.node):
+            self._write([last.tensor])  # No update is what an operation does to its own argument.
         match event:
             case BackwardRan():
                 self._learn(event)
@@ -135,7 +138,7 @@ class _Account:
                 leaf = updated_by_hand(self._trace, event)
                 if leaf is not None:
                     self._step(leaf, (leaf,), (leaf,))
-                self._write([event.tensor])
+                self._last = event
             case Given():
                 for tensor in event.parameters:  # In this order, whatever comes to be computed first.
                     self._name(tensor)

@@ -73,10 +73,7 @@ def _builders(need: Need, caller: Site | None) -> list[ast.stmt]:
 
 
 def _is_made_in(leaf: Tensor, statements: Iterable[ast.stmt]) -> bool:
-    """True if one of the statements makes a leaf that is seen, itself or by what it calls.
-
-    Weights that are presumed to stand in an unknown call may be made again.
-    """
+    """True if one of the statements makes a leaf that is seen; presumed weights of unknown calls may be made again."""
     seen = leaf.operation != UNSEEN and not isinstance(leaf.provenance, Presumption)
     return seen and any(holds(each, frame.node) for each in statements for frame in leaf.origin.frames())
 
@@ -122,8 +119,8 @@ def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> 
     """After what has spoilt it, where nothing reads it before that."""
     for spoilt in _in_body(need.trace, need.spoilt, caller):
         earlier = [each for each in built if each.lineno < spoilt.lineno]
-        document = need.source.document(need.spoilt[0])
-        moved = placed(need.trace, document, earlier, spoilt, after=True) if earlier else None
+        at = need.source.document(need.spoilt[0])
+        moved = placed(need.trace, at, earlier, spoilt, after=True) if earlier else None
         repair = repair_of(Way.MOVE_AFTER, earlier, near=spoilt.lineno)
         safety = Safety.UNSAFE if _draws(need, earlier) else Safety.SAFE
         yield from Fix.of(repair, safety, moved, rewrite=True)

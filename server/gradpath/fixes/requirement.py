@@ -227,8 +227,9 @@ def loaded(trace: Trace, source: Source, bound: Site) -> Iterator[Fix]:
                 value = value.args[0]
             text = f"{edits.flat(document, target)}.load_state_dict({edits.flat(document, value)}.state_dict())"
             if isinstance(value, ast.Name | ast.Attribute):
-                repair = Repair(Way.LOAD_VALUES, text=text)
-                yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, statement, text),))
+                yield from Fix.of(
+                    Repair(Way.LOAD_VALUES, text=text), Safety.UNSAFE, edits.replace(document, statement, text)
+                )
 
 
 def of_others(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:

@@ -85,10 +85,7 @@ _EMPTYING = ("{0} = None", "{1}.clear()", "del {0}")
 
 
 def computed_each_time(case: Case) -> Iterator[Fix]:
-    """`@functools.lru_cache` goes from the function that builds what is needed again, `cached_property` changes.
-
-    So does `with parametrize.cached():` from around the call.
-    """
+    """`@lru_cache` or `with parametrize.cached():` goes from what is needed again; `cached_property` changes."""
     safety = Safety.UNSAFE if any(is_drawn(node.name) for node in reach([case.first])) else Safety.SAFE
     for frame in case.first.site.frames():
         document = case.source.document(frame)
@@ -105,10 +102,9 @@ def computed_each_time(case: Case) -> Iterator[Fix]:
                     repair = Repair(Way.EACH_TIME, (name,), (memory.lineno,), "@property")
                     yield Fix.by(repair, safety, (edits.replace(document, memory, "property"),))
                 elif named in ("lru_cache", "cache"):
-                    end = Position((memory.end_lineno or memory.lineno) + 1, 1)
-                    edit = Edit(document.path, Range(Position(memory.lineno, 1), end), "")
+                    lines = Range(Position(memory.lineno, 1), Position((memory.end_lineno or memory.lineno) + 1, 1))
                     repair = Repair(Way.EACH_CALL, (name,), (memory.lineno,), f"@{edits.flat(document, memory)}")
-                    yield Fix.by(repair, safety, (edit,))
+                    yield Fix.by(repair, safety, (Edit(document.path, lines, ""),))
 
 
 _Case = carrying.Case | second_calls.Case

@@ -165,7 +165,8 @@ def _clearing(trace: Trace, source: Source) -> Iterator[Fix]:
         gradient = _gradient_in(trace, source, event)
         if gradient is None or updated_by_hand(trace, event) is None:
             continue
-        found[f"{gradient} = None", ancestry(trace, statement)[-2]] = event.site, statement
+        around = (trace.entry, *ancestry(trace, statement)[:-1])
+        found[f"{gradient} = None", around[-1]] = event.site, statement
     made = [
         edits.insert_after(source.document(site), statement, line) for (line, _), (site, statement) in found.items()
     ]

@@ -7,6 +7,9 @@ import json
 import threading
 from typing import Any
 
+import pytest
+
+from gradpath.analysis import trials
 from gradpath.lsp.embedded import begin
 
 SECOND = """\
@@ -44,15 +47,45 @@ class Editor:
         return list(message["params"]["diagnostics"])
 
 
-async def test_a_program_is_checked_told_of_drawn_and_mended() -> None:
-    threads = threading.active_count()
+async def opened(text: str) -> Editor:
+    """An editor that has opened a program."""
     editor = Editor()
-    capabilities = {"textDocument": {"publishDiagnostics": {"relatedInformation": True}}}
+    capabilities = {"textDocument": {"publishDiagnostics": {"relatedInformation": True, "versionSupport": True}}}
     await editor.ask("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities})
     editor.notify("initialized", {})
-    editor.notify(
-        "textDocument/didOpen", {"textDocument": {"uri": URI, "languageId": "python", "version": 1, "text": SECOND}}
-    )
+    document = {"uri": URI, "languageId": "python", "version": 1, "text": text}
+    editor.notify("textDocument/didOpen", {"textDocument": document})
+    return editor
+
+
+async def test_an_edit_is_checked_between_two_trials_of_fixes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each check is a turn: what comes in is heard before the next one, and what was tried is not tried again."""
+    editor = await opened(SECOND)
+    (found,) = await editor.diagnostics()
+    tried: list[str] = []
+    check = trials.check
+    edit = {"textDocument": {"uri": URI, "version": 2}, "contentChanges": [{"text": SECOND + "# more\n"}]}
+
+    def checked(document: Any, *arguments: Any, **options: Any) -> Any:
+        tried.append(document.text)
+        if len(tried) == 2:
+            asyncio.get_running_loop().call_soon(editor.notify, "textDocument/didChange", edit)
+        return check(document, *arguments, **options)
+
+    monkeypatch.setattr(trials, "check", checked)
+    place = {"textDocument": {"uri": URI}, "range": found["range"], "context": {"diagnostics": []}}
+    asking = asyncio.ensure_future(editor.ask("textDocument/codeAction", place))
+    while not any("# more" in text for text in tried):
+        await asyncio.sleep(0.01)
+    before = next(number for number, text in enumerate(tried) if "# more" in text)
+    assert before <= 3
+    assert any("retain_graph" in action["title"] for action in await asking)
+    assert len(tried[before:]) == len(set(tried[before:])) > 2
+
+
+async def test_a_program_is_checked_told_of_drawn_and_mended() -> None:
+    threads = threading.active_count()
+    editor = await opened(SECOND)
     (found,) = await editor.diagnostics()
     assert found["code"] == "double-backward"
     assert found["relatedInformation"]

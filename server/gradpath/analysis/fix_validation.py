@@ -10,6 +10,7 @@ from gradpath.analysis.masked_faults import beyond_the_first, found_beyond, left
 from gradpath.analysis.path_regression import loses, matched
 from gradpath.analysis.trial_states import AUTOGRAD, Key, State, Texts, new_reports
 from gradpath.analysis.trials import Trials
+from gradpath.analysis.turns import Turns
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Fix, Level, Range, Safety, best_of
 from gradpath.findings.report import Rule
@@ -36,12 +37,13 @@ def mended(
     wanted: Callable[[Diagnostic], bool] | None = None,
     cancelled: Callable[[], bool] = never,
     project: Project | None = None,
+    turns: Turns | None = None,
 ) -> Analysis:
     """The same analysis with the fixes that hold.
 
     A fix after which its fault is still there, or another error is there instead, is left out. Where it only uncovers
     the next place of the mistake, the fix of that place becomes a part of it. `wanted` chooses the diagnostics whose
-    fixes are tried; those of the others stay as they are. Each trial costs a check of the document.
+    fixes are tried; those of the others stay as they are. Each trial costs a check of the document, a part of a turn.
     """
     chosen = [
         each for each in analysis.diagnostics if each.level is not Level.HINT and (wanted is None or wanted(each))
@@ -49,7 +51,7 @@ def mended(
     if not any(each.fixes or not each.advice or any(line.refuted for line in each.advice) for each in chosen):
         return analysis
     around = _lines_of(chosen, analysis.document.path)
-    workshop = _Workshop(Trials(analysis, config or Config(), cancelled, project, around))
+    workshop = _Workshop(Trials(analysis, config or Config(), cancelled, project, around, turns or Turns()))
     after = {id(each): workshop.told(workshop.proposed(each)) for each in chosen}
     told = [after.get(id(each), each) for each in analysis.diagnostics]
     return replace(analysis, diagnostics=merged(told, workshop.masked(told)))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 from gradpath.analysis.check import THOROUGH, Analysis, check
+from gradpath.analysis.incremental import Memory
 from gradpath.analysis.trial_states import Key, State, Texts, key_of, state_of, text_in
+from gradpath.analysis.turns import Turns
 from gradpath.config import Config
 from gradpath.diagnostic import Diagnostic, Edit, Label, Range
 from gradpath.names.files import TREES
@@ -40,12 +43,14 @@ class Trials:
         cancelled: Callable[[], bool],
         project: Project | None,
         around: Collection[int],
+        turns: Turns,
     ) -> None:
         self.document, self._last = analysis.document, analysis.parsed
         self._told_by = config
         self._config = replace(config, select=(), ignore=(), levels={}, per_file_ignores={})
         self._cancelled = cancelled
         self._project = project
+        self._turns = turns
         self._memory, self._around = analysis.memory, around
         self._left = min(TRIALS, 1 + REPORTS // len(analysis.diagnostics))
         self._known: dict[tuple[tuple[str, str], ...], State] = {}
@@ -65,21 +70,24 @@ class Trials:
             if self.are_over or self._cancelled():
                 return None
             self._left -= 1
-            document = with_text(self.document, text_in(texts, self.document.path, self.text_of))
-            project = self._project_with(texts)
-            memory = self._memory if project is self._project else None
-            analysis = check(
-                document,
-                self._config,
-                last=self._last,
-                cancelled=self._cancelled,
-                project=project,
-                memory=memory,
-                depth=THOROUGH if self._known else replace(THOROUGH, around=self._around),
-            )
-            self._memory = self._memory if self._known else analysis.memory
-            self._known[key] = state_of(analysis, texts, self.text_of)
+            state, memory = self._turns.once(key, lambda: self._check(texts))
+            self._memory = self._memory if self._known else memory
+            self._known[key] = state
         return self._known[key]
+
+    def _check(self, texts: Texts) -> tuple[State, Memory | None]:
+        document = with_text(self.document, text_in(texts, self.document.path, self.text_of))
+        project = self._project_with(texts)
+        analysis = check(
+            document,
+            self._config,
+            last=self._last,
+            cancelled=self._cancelled,
+            project=project,
+            memory=self._memory if project is self._project else None,
+            depth=THOROUGH if self._known else replace(THOROUGH, around=self._around),
+        )
+        return state_of(analysis, texts, self.text_of), analysis.memory
 
     def known(self, edits: Sequence[Edit]) -> State | None:
         """What a check has said of the document after these edits, if one was made."""
@@ -88,7 +96,8 @@ class Trials:
     def going_on(self, lines: frozenset[int]) -> Analysis:
         """A check of the document whose paths go on after faults on some lines."""
         depth = replace(THOROUGH, mended=lines)
-        return check(self.document, self._told_by, cancelled=self._cancelled, project=self._project, depth=depth)
+        going_on = partial(check, self.document, self._told_by, project=self._project, depth=depth)
+        return self._turns.once(lines, lambda: going_on(cancelled=self._cancelled))
 
     def edited(self, texts: Texts, edits: Sequence[Edit]) -> Texts | None:
         """The texts after further edits; None where these overlap, change nothing, or unbind a name that is read."""

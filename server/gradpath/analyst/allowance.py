@@ -27,6 +27,10 @@ class Allowance:
                 self.ending = Ending.OUT_OF_TIME
         return self.ending is not Ending.FINISHED
 
+    def put_off(self) -> None:
+        """Stop for others, as if the work were called back: it is begun again after them."""
+        self.ending = Ending.CANCELLED
+
     @property
     def is_void(self) -> bool:
         """True if the results so far are not wanted."""

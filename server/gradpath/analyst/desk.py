@@ -12,6 +12,7 @@ import gradpath.analysis.check as facade
 from gradpath.analysis import fix_validation
 from gradpath.analysis.check import Analysis
 from gradpath.analysis.incremental import Memory
+from gradpath.analysis.turns import PutOff, Turns
 from gradpath.analyst.allowance import Allowance
 from gradpath.analyst.baselines import Baselines
 from gradpath.analyst.configurations import Configurations
@@ -90,6 +91,8 @@ class _Known:
     """The part of the newest finished check that the next one may reuse."""
     tried: tuple[str, Analysis] | None = None
     """The analysis with the fixes that hold, and the state that it is of."""
+    turns: tuple[str, Turns] | None = None
+    """What trials for a question about a state have shown so far, where others have their turn between them."""
 
 
 class Desk:
@@ -159,6 +162,13 @@ class Desk:
 
     def answer(self, request: Request, allowance: Allowance) -> object:
         """Do what is asked for; what was found so far where it has to stop."""
+        try:
+            return self._answer(request, allowance)
+        except PutOff:
+            allowance.put_off()
+            return None
+
+    def _answer(self, request: Request, allowance: Allowance) -> object:
         match request:
             case Check():
                 return self._check(request, allowance)
@@ -223,7 +233,8 @@ class Desk:
             depth=facade.TYPING,
         )
         if not allowance.is_void:
-            known.of, known.analysis, known.memory, known.tried = document, analysis, analysis.memory, None
+            known.of, known.analysis, known.memory = document, analysis, analysis.memory
+            known.tried = known.turns = None
             if not analysis.parsed.problems:
                 known.last = analysis.parsed
         return analysis
@@ -317,7 +328,9 @@ class Desk:
         found = actions_at(analysis, request.place)
         if request.rewrites:
             config, project = self._surroundings(request.path)
-            loops = rewritten(analysis, request.place, config, project=project, cancelled=allowance)
+            turns = self._turns(request)
+            loops = rewritten(analysis, request.place, config, project=project, cancelled=allowance, turns=turns)
+            turns.end()
             found += rewrites_of(analysis, loops, found)
         told = [diagnostic for action in found for diagnostic in action.diagnostics]
         edits = [edit for action in found for edit in action.edits]
@@ -328,18 +341,28 @@ class Desk:
         known = self._known.get(request.uri)
         if known is not None and known.tried is not None and known.tried[0] == request.state:
             return known.tried[1]
-        tried = self._on_trial(replace(analysis, diagnostics=request.diagnostics), allowance)
+        analysis = replace(analysis, diagnostics=request.diagnostics)
+        tried = self._on_trial(analysis, allowance, self._turns(request))
         if known is not None and not allowance.is_void:
             known.tried = request.state, tried
         return tried
 
-    def _on_trial(self, analysis: Analysis, allowance: Allowance) -> Analysis:
+    def _turns(self, request: AskHover | AskActions | Prove) -> Turns:
+        """What the trials for a question have shown so far; in a program without threads each is a turn."""
+        known = self._known.get(request.uri)
+        if not self._alone or known is None:
+            return Turns()
+        if known.turns is None or known.turns[0] != request.state:
+            known.turns = request.state, Turns(1)
+        return known.turns[1].begin()
+
+    def _on_trial(self, analysis: Analysis, allowance: Allowance, turns: Turns | None = None) -> Analysis:
         path = analysis.document.path
         config, project = self._surroundings(path)
         try:
-            tried = fix_validation.mended(analysis, config, cancelled=allowance, project=project)
+            tried = fix_validation.mended(analysis, config, cancelled=allowance, project=project, turns=turns)
             return replace(tried, walks=(), documents={})
-        except MemoryError:
+        except (MemoryError, PutOff):
             raise
         except Exception:
             logger.exception("The fixes for %s cannot be tried", path)
@@ -405,7 +428,7 @@ class Desk:
 
 def _rest(known: _Known) -> None:
     known.analysis = None if known.analysis is None else known.analysis.findings()
-    known.memory = known.last = known.tried = None
+    known.memory = known.last = known.tried = known.turns = None
 
 
 def _text_of(document: Opened) -> str:

@@ -9,11 +9,15 @@ from gradpath.analyst.link import Link
 from gradpath.analyst.serving import Service
 
 
+_PAUSE = 0.004
+"""Seconds before each piece of work, in which the loop hears what has come in meanwhile."""
+
+
 class Inline(Link):
     """Works on the event loop of the server, between two messages of the client.
 
-    A request is worked on when no other message is waiting, and is answered before anything else happens on the loop:
-    it is never found at work, and need not be stopped.
+    A request is worked on when no other message is waiting, and nothing else happens on the loop till it is answered or
+    has had its turn: it is never found at work, and need not be stopped.
     """
 
     def __init__(self) -> None:
@@ -28,7 +32,7 @@ class Inline(Link):
     def send(self, message: object) -> None:
         """Take a message; work is done later."""
         self._service.hear(message)
-        self._loop.call_soon(self._service.do_waiting)
+        self._loop.call_later(_PAUSE, self._service.do_next)
 
     def end(self) -> None:
         """Nothing is to be ended."""

@@ -105,13 +105,13 @@ class Service:
             os._exit(1)
 
     def load(self) -> None:
-        """Load the analysis, where nothing but `do_waiting` is to run it."""
+        """Load the analysis, where nothing but `do_next` is to run it."""
         self._desk.load()
         self._send(Ready())
 
-    def do_waiting(self) -> None:
-        """Do the work that waits."""
-        while not self._inbox.empty():
+    def do_next(self) -> None:
+        """Do the piece of work that waits longest, if one does."""
+        if not self._inbox.empty():
             self._do(self._inbox.get())
 
     def _do(self, message: Work | Closed) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from gradpath.analysis.check import THOROUGH, Analysis, check, never
 from gradpath.analysis.path_regression import loses, matched
+from gradpath.analysis.turns import Turns
 from gradpath.config import Config
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.fixes.detachment import form_of, rebinding
@@ -34,18 +36,20 @@ def rewritten(
     *,
     project: Project | None = None,
     cancelled: Callable[[], bool] = never,
+    turns: Turns | None = None,
 ) -> tuple[Fix, ...]:
     """The forms that the loops around a place may be given, each as a fix for a person to choose.
 
-    Each costs a check. One that fails, reports more, or lets a parameter learn no longer, or by another loss, is not
-    among them.
+    Each costs a check, a part of a turn. One that fails, reports more, or lets a parameter learn no longer, or by
+    another loss, is not among them.
     """
     found = list(_loops(analysis.parsed.tree, place.start.line))[:MOST_LOOPS]
     if not found:
         return ()
-    depth = replace(THOROUGH, traced=True)
-    known = check(analysis.document, config, last=analysis.parsed, project=project, cancelled=cancelled, depth=depth)
-    trial = _Trial(known, config, project, cancelled)
+    depth, turns = replace(THOROUGH, traced=True), turns or Turns()
+    run = partial(check, analysis.document, config, last=analysis.parsed, project=project, depth=depth)
+    known = turns.once("loops", lambda: run(cancelled=cancelled))
+    trial = _Trial(known, config, project, cancelled, turns)
     fixes: dict[str, Fix] = {}
     for loop, block in found:
         body = body_of(known.document, loop)
@@ -90,21 +94,18 @@ def _detaching(analysis: Analysis, loop: ast.stmt) -> Detaching:
 class _Trial:
     """The check of a document in other forms, and the comparison with what is known of it."""
 
-    def __init__(self, known: Analysis, config: Config, project: Project | None, cancelled: Callable[[], bool]) -> None:
+    def __init__(
+        self, known: Analysis, config: Config, project: Project | None, cancelled: Callable[[], bool], turns: Turns
+    ) -> None:
         self._known, self._config, self._project, self._cancelled = known, config, project, cancelled
+        self._turns = turns
 
     def edits(self, rewrite: Rewrite, loop: ast.stmt) -> tuple[Edit, ...]:
         """The edits that lead to another form; none where it does not hold."""
         known = self._known
-        after = check(
-            with_text(known.document, rewrite.text),
-            self._config,
-            last=known.parsed,
-            cancelled=self._cancelled,
-            project=self._project,
-            memory=known.memory,
-            depth=THOROUGH,
-        )
+        run = partial(check, with_text(known.document, rewrite.text), self._config, depth=THOROUGH)
+        run = partial(run, last=known.parsed, project=self._project, memory=known.memory, cancelled=self._cancelled)
+        after = self._turns.once(rewrite.text, run)
         edits = difference(known.document, rewrite.text)
         holds = not self._cancelled() and self._is_no_worse(after) and self._keeps(after, edits, rewrite, loop)
         return edits if holds else ()

@@ -77,7 +77,7 @@ def client(tmp_path: Path) -> Iterator[Client]:
 
 def test_tools_are_listed_with_what_they_take(client: Client) -> None:
     tools = {tool["name"]: tool for tool in client.ask("tools/list")["result"]["tools"]}
-    assert set(tools) == {"check", "explain", "rule", "why"}
+    assert set(tools) == {"check", "repair", "explain", "rule", "flow", "why"}
     assert tools["why"]["inputSchema"]["required"] == ["path", "name"]
 
 
@@ -102,6 +102,43 @@ def test_a_traceback_a_rule_and_a_module_are_explained(client: Client, tmp_path:
     assert "double-backward" in client.call("rule")[0]
     (tmp_path / "frozen.py").write_text(FROZEN)
     assert "detach" in client.call("why", path="frozen.py", name="body")[0]
+
+
+def test_what_a_safe_fix_changes_is_told_and_not_written(client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(TWICE)
+    text, failed = client.call("repair", path="train.py")
+    assert not failed
+    assert "-loss.backward()" in text.splitlines()
+    assert file.read_text() == TWICE
+    assert client.call("repair", text=TWICE, path="other.py")[0].startswith("--- other.py")
+    assert client.call("repair", text="import torch\n") == (
+        "no mistake here has a safe fix: `check` tells of the others",
+        False,
+    )
+    assert client.call("repair", path="absent.py")[1]
+
+
+async def test_the_client_of_the_official_sdk_uses_each_tool(tmp_path: Path) -> None:
+    mcp, stdio = pytest.importorskip("mcp"), pytest.importorskip("mcp.client.stdio")
+    (tmp_path / "train.py").write_text(TWICE)
+    (tmp_path / "frozen.py").write_text(FROZEN)
+    run = subprocess.run([sys.executable, "train.py"], capture_output=True, text=True, cwd=tmp_path)
+    asked = {
+        "check": ({"path": "train.py"}, '"rule": "double-backward"'),
+        "repair": ({"path": "train.py"}, "\n-loss.backward()\n"),
+        "explain": ({"traceback": run.stderr}, "Ways out"),
+        "rule": ({"id": "double-backward"}, "# double-backward"),
+        "flow": ({"path": "frozen.py"}, "updates by"),
+        "why": ({"path": "frozen.py", "name": "body"}, "detach"),
+    }
+    program = str(Path(gradpath.__file__).with_name("__main__.py"))
+    server = mcp.StdioServerParameters(command=sys.executable, args=[program, "mcp"], cwd=tmp_path)
+    async with stdio.stdio_client(server) as streams, mcp.ClientSession(*streams[:2]) as session:
+        await session.initialize()
+        assert {tool.name for tool in (await session.list_tools()).tools} == set(asked)
+        for name, (arguments, told) in asked.items():
+            assert told in (await session.call_tool(name, arguments)).content[0].text, name
 
 
 def test_what_cannot_be_answered_is_said(client: Client) -> None:

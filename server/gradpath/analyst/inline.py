@@ -8,7 +8,6 @@ from collections.abc import Callable
 from gradpath.analyst.link import Link
 from gradpath.analyst.serving import Service
 
-
 _PAUSE = 0.004
 """Seconds before each piece of work, in which the loop hears what has come in meanwhile."""
 

@@ -38,12 +38,16 @@ Arguments = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
-    """The description of a tool for assistants, with the arguments and the standard input of its command."""
+    """The description of a tool for assistants, with the arguments and the standard input of its command.
+
+    `silence` is what it means that the command has nothing to say, where that is no failure.
+    """
 
     summary: str
     properties: Mapping[str, str]
     required: tuple[str, ...]
     command: Callable[[Arguments], tuple[list[str], str]]
+    silence: str = ""
 
     def described(self, name: str) -> dict[str, Any]:
         """The tool as the protocol lists it."""
@@ -53,23 +57,39 @@ class _Tool:
         return {"name": name, "description": self.summary, "inputSchema": schema, "annotations": hints}
 
 
-def _check(given: Arguments) -> tuple[list[str], str]:
-    words = ["check", "--output-format", "json", "--no-cache", "--quiet"]
-    if "text" in given:
-        return [*words, f"--stdin-filename={given.get('path', 'program.py')}", "-"], given["text"]
-    return [*words, "--", given.get("path", ".")], ""
+_PROGRAM = {
+    "path": "a Python file, a notebook or a folder (default: the current folder)",
+    "text": "a program instead of a file; `path` is then its name",
+}
+
+
+def _checking(*words: str) -> Callable[[Arguments], tuple[list[str], str]]:
+    """The command that checks what a file, a folder or a text holds."""
+
+    def command(given: Arguments) -> tuple[list[str], str]:
+        check = ["check", "--no-cache", "--quiet", *words]
+        if "text" in given:
+            return [*check, f"--stdin-filename={given.get('path', 'program.py')}", "-"], given["text"]
+        return [*check, "--", given.get("path", ".")], ""
+
+    return command
 
 
 _TOOLS: Mapping[str, _Tool] = {
     "check": _Tool(
         "Find autograd mistakes in PyTorch code: JSON with each mistake, its story in the order of execution, and the "
         "fixes, which were tried. An `error` raises on every run that reaches it; a `warning` names its condition.",
-        {
-            "path": "a Python file, a notebook or a folder (default: the current folder)",
-            "text": "a program to check instead of a file; `path` is then its name",
-        },
+        _PROGRAM,
         (),
-        _check,
+        _checking("--output-format", "json"),
+    ),
+    "repair": _Tool(
+        "The difference that the safe fixes of all mistakes make, to be applied; nothing is written. `check` tells of "
+        "the fixes that a person decides on.",
+        _PROGRAM,
+        (),
+        _checking("--diff"),
+        "no mistake here has a safe fix: `check` tells of the others",
     ),
     "explain": _Tool(
         "Explain a traceback of an autograd error: where the graph was built, freed or overwritten in "
@@ -83,6 +103,12 @@ _TOOLS: Mapping[str, _Tool] = {
         {"id": "a rule such as double-backward"},
         (),
         lambda given: (["rule", *(["--", given["id"]] if "id" in given else [])], ""),
+    ),
+    "flow": _Tool(
+        "Which parameters get gradients from which backward, where a way is cut, and which step updates what: a table.",
+        {"path": "a Python file or a notebook; `train.py:24` for the calls on a line"},
+        ("path",),
+        lambda given: (["flow", "--", given["path"]], ""),
     ),
     "why": _Tool(
         "Say why a module or a parameter gets no gradient, or what trains it.",
@@ -176,11 +202,11 @@ def _call(name: object, given: object) -> dict[str, Any]:
         raise _Refused(
             _INVALID_PARAMS, f"{name} takes {', '.join(tool.properties)}; not {', '.join(missing + unknown)}"
         )
-    text, failed = _told(*tool.command(given))
+    text, failed = _told(*tool.command(given), tool.silence)
     return {"content": [{"type": "text", "text": text}], "isError": failed}
 
 
-def _told(words: list[str], given: str) -> tuple[str, bool]:
+def _told(words: list[str], given: str, silence: str) -> tuple[str, bool]:
     """The output of a command, and whether it failed."""
     program = str(Path(gradpath.__file__).with_name("__main__.py"))
     try:
@@ -194,6 +220,7 @@ def _told(words: list[str], given: str) -> tuple[str, bool]:
         return f"gradpath had no answer after {_PATIENCE:.0f} seconds", True
     except (OSError, ValueError) as error:
         return f"gradpath cannot be started: {error}", True
-    failed = done.returncode not in (CLEAN, FOUND) or not done.stdout.strip()
-    told = done.stderr if failed and not done.stdout.strip() else done.stdout
-    return told.decode(errors="replace"), failed
+    told = done.stdout.decode(errors="replace")
+    if done.returncode in (CLEAN, FOUND) and (told.strip() or silence):
+        return told if told.strip() else silence, False
+    return told if told.strip() else done.stderr.decode(errors="replace"), True

@@ -71,15 +71,15 @@ export abstract class Server implements vscode.Disposable {
       documentSelector: schemes.map((scheme) => ({ scheme, language: "python" })),
       outputChannel: this.log,
       // VS Code itself shows the diagnostics of a place when the pointer rests there.
-      initializationOptions: { diagnosticsInHover: false },
+      initializationOptions: { diagnosticsInHover: false, documentation: vscode.workspace.getConfiguration("gradpath").get<string>("documentation", "") },
       // A server that does not start is told of once, with the reason.
       initializationFailedHandler: () => false,
       middleware: {
         executeCommand: (command, args, next) => this.intercept(command, args) ?? (next(command, args) as unknown),
-        // The page of a rule is read in the preview of Markdown, not as a file of this extension.
+        // The page of a rule, unless it is on a site, is read in the preview of Markdown, not as a file of this extension.
         handleDiagnostics: (uri, diagnostics, next) => {
           for (const { code } of diagnostics) {
-            if (typeof code === "object") code.target = pageOf(String(code.value));
+            if (typeof code === "object" && code.target.scheme === "file") code.target = pageOf(String(code.value));
           }
           next(uri, diagnostics);
         },

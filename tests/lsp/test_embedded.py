@@ -21,6 +21,10 @@ loss.backward()
 loss.backward()
 """
 URI = "file:///nowhere/train.py"
+LINKS: tuple[tuple[dict[str, object], str], ...] = (
+    ({}, "/rules/double_backward.md"),
+    ({"documentation": "https://x.org/"}, "https://x.org/rules/double-backward.html"),
+)
 
 
 class Editor:
@@ -47,11 +51,12 @@ class Editor:
         return list(message["params"]["diagnostics"])
 
 
-async def opened(text: str) -> Editor:
+async def opened(text: str, **options: object) -> Editor:
     """An editor that has opened a program."""
     editor = Editor()
     capabilities = {"textDocument": {"publishDiagnostics": {"relatedInformation": True, "versionSupport": True}}}
-    await editor.ask("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities})
+    begin = {"processId": None, "rootUri": None, "capabilities": capabilities, "initializationOptions": options}
+    await editor.ask("initialize", begin)
     editor.notify("initialized", {})
     document = {"uri": URI, "languageId": "python", "version": 1, "text": text}
     editor.notify("textDocument/didOpen", {"textDocument": document})
@@ -81,6 +86,12 @@ async def test_an_edit_is_checked_between_two_trials_of_fixes(monkeypatch: pytes
     assert before <= 3
     assert any("retain_graph" in action["title"] for action in await asking)
     assert len(tried[before:]) == len(set(tried[before:])) > 2
+
+
+async def test_a_rule_is_linked_to_the_site_that_an_editor_names() -> None:
+    for options, page in LINKS:
+        (found,) = await (await opened(SECOND, **options)).diagnostics()
+        assert found["codeDescription"]["href"].endswith(page)
 
 
 async def test_a_program_is_checked_told_of_drawn_and_mended() -> None:

@@ -13,7 +13,9 @@ from gradpath.config import Config, config_from, find_config
 from gradpath.support.fast_dataclasses import replace
 from gradpath.support.words import words
 
-OF_THE_EDITOR = words("codeLens diagnosticMode diagnosticsInHover importStrategy inlayHints interpreter trace")
+OF_THE_EDITOR = words(
+    "codeLens diagnosticMode diagnosticsInHover documentation importStrategy inlayHints interpreter trace"
+)
 """Settings under `gradpath` that say how the client, or the server towards it, is to behave: no file has them."""
 
 

@@ -41,18 +41,21 @@ class Client:
     shows_documents: bool = False
     wants_diagnostics_in_hover: bool = True
     """A hover contains faults as well, unless the client shows their diagnostics beside it anyway."""
+    site: str = ""
+    """The address of a site with the documentation, to which rules are linked then; no slash ends it."""
 
 
 def client_of(capabilities: types.ClientCapabilities, settings: Settings) -> Client:
     """Read the capabilities of an `initialize` request; what is not declared is not used.
 
     No capability says that a client shows diagnostics where the pointer rests: it says so itself, by the initial
-    setting `diagnosticsInHover`, which is on by default.
+    setting `diagnosticsInHover`, which is on by default. Another, `documentation`, is the address of a site.
     """
     pushed = get_capability(capabilities, "text_document.publish_diagnostics")
     pulled = get_capability(capabilities, "text_document.diagnostic")
     shown = pushed or pulled
     tags = shown.tag_support if shown is not None else None
+    site = settings.get("documentation")
     hover_formats = get_capability(capabilities, "text_document.hover.content_format", ())
     return Client(
         encoding=_encoding(capabilities),
@@ -76,6 +79,7 @@ def client_of(capabilities: types.ClientCapabilities, settings: Settings) -> Cli
         ),
         shows_documents=bool(get_capability(capabilities, "window.show_document.support", False)),
         wants_diagnostics_in_hover=settings.get("diagnosticsInHover") is not False,
+        site=site.rstrip("/") if isinstance(site, str) and site.startswith(("https://", "http://")) else "",
     )
 
 

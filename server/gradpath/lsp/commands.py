@@ -78,9 +78,11 @@ def _register_answers(server: Server) -> None:
     @server.command("gradpath.rule")
     async def show_rule(rule: str) -> None:
         """Show the page of a rule."""
-        page = page_of(rule)
+        site = server.state.client.site
+        page = page_of(rule, site)
         if page is not None:
-            server.window_show_document(types.ShowDocumentParams(page, take_focus=True))
+            external = True if site else None
+            server.window_show_document(types.ShowDocumentParams(page, external=external, take_focus=True))
 
     @server.command("gradpath.server.checkWorkspace")
     async def check_workspace() -> dict[str, int]:

@@ -67,7 +67,7 @@ class Outgoing:
             from gradpath.source.cells import in_cells
 
             diagnostic = in_cells(diagnostic, self._notebooks)
-        page = page_of(diagnostic.rule)
+        page = page_of(diagnostic.rule, self._client.site)
         related = [
             types.DiagnosticRelatedInformation(
                 types.Location(self._uri(label.path, label.cell), self.range(label.path, label.range, label.cell)),

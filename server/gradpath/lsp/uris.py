@@ -40,7 +40,9 @@ def uri_of(path: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def page_of(rule: str) -> str | None:
-    """The URI of a rule's page in the installed package, or None where it is not a file of its own."""
+def page_of(rule: str, site: str = "") -> str | None:
+    """The URI of a rule's page: on a site, or in the installed package; None where it is not a file of its own."""
     page = Path(__file__).parent.parent / "rules" / f"{rule.replace('-', '_')}.md"
-    return page.as_uri() if page.is_file() else None
+    if not page.is_file():
+        return None
+    return f"{site}/rules/{rule}.html" if site else page.as_uri()

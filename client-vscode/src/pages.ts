@@ -3,6 +3,7 @@ import * as vscode from "vscode";
 import type { Server } from "./server";
 
 export const SCHEME = "gradpath";
+const STORY_LANGUAGE = "gradpath-explanation";
 const STORY = vscode.Uri.from({ scheme: SCHEME, path: "/explanation.txt" });
 /** A place in a story: a file, perhaps a cell, a line. */
 const PLACE = /((?:[A-Za-z]:)?[^\s:"'`]+\.(?:py|ipynb)):(?:\s?cell \d+, line )?(\d+)/g;
@@ -51,7 +52,7 @@ export class Pages implements vscode.TextDocumentContentProvider, vscode.Documen
     const shown = vscode.window.tabGroups.all.find(({ tabs }) => tabs.some(({ input }) => (
       input instanceof vscode.TabInputText && input.uri.toString() === STORY.toString()
     )));
-    const document = await vscode.workspace.openTextDocument(STORY);
+    const document = await vscode.languages.setTextDocumentLanguage(await vscode.workspace.openTextDocument(STORY), STORY_LANGUAGE);
     await vscode.window.showTextDocument(document, { preview: true, viewColumn: shown?.viewColumn ?? vscode.ViewColumn.Beside });
   }
 

@@ -92,6 +92,22 @@ describe("the extension", () => {
     assert.match(await told(8, 16), /updates `model` \(2\)/);
   });
 
+  it("says above a backward and a step what they do to which module, by its name", async () => {
+    const document = await opened(UNCLEARED);
+    const lenses = await until(async () => {
+      const all = await vscode.commands.executeCommand("vscode.executeCodeLensProvider", document.uri, 9);
+      return all.length === 2 && all;
+    });
+    assert.deepStrictEqual(lenses.map(({ range, command }) => [range.start.line, command.title]), [[7, "gradients for `model` (2)"], [8, "updates `model` (2)"]]);
+  });
+
+  it("puts the server, its Python and its version into the debug information", async () => {
+    await vscode.commands.executeCommand("gradpath.debugInformation");
+    const text = await vscode.env.clipboard.readText();
+    assert.match(text, /^gradpath for VS Code \d/);
+    assert.match(text, /server: gradpath \d\S*, Python 3\.\d+\.\d+ at \S*python/);
+  });
+
   it("says of a fix that a person has to decide on it, and never takes it by itself", async () => {
     const document = await opened(UNCLEARED);
     const [fault] = await found(document);
@@ -100,6 +116,32 @@ describe("the extension", () => {
     assert.match(fixes[0].title, /^gradpath \(unsafe\): /);
     assert.ok(!fixes[0].isPreferred);
     assert.deepStrictEqual(await offered("source.fixAll.gradpath"), []);
+  });
+
+  it("mends faults of several rules at once from the menu of quick fixes", async () => {
+    const document = await opened(`import torch
+
+
+def twice():
+    w = torch.randn(3, requires_grad=True)
+    loss = (w * w).sum()
+    loss.backward()
+    loss.backward()
+
+
+def carried():
+    cell, state = torch.nn.GRUCell(4, 8), torch.zeros(2, 8)
+    for _ in range(3):
+        state = cell(torch.rand(2, 4), state)
+        state.sum().backward()
+`);
+    const [fault] = await found(document);
+    const title = "gradpath: Apply all 2 safe fixes in this file";
+    const offered = () => vscode.commands.executeCommand("vscode.executeCodeActionProvider", document.uri, fault.range, "quickfix", 20);
+    const all = await until(async () => (await offered()).find((action) => action.title === title));
+    await vscode.workspace.applyEdit(all.edit);
+    await until(() => vscode.languages.getDiagnostics(document.uri).length === 0);
+    assert.match(document.getText(), /state = state\.detach\(\)/);
   });
 
   it("keeps the whole workspace checked where a setting says so, but for what the baseline knows", async () => {

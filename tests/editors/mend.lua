@@ -53,14 +53,25 @@ local asked = vim.lsp.util.make_position_params(0, client.offset_encoding)
 local answer = client:request_sync('textDocument/hover', asked, patience, buffer)
 local hover = answer and answer.result and answer.result.contents.value or ''
 local root = client.config.root_dir
+local offered = {}
+local range = { start = { line = first.lnum, character = first.col }, ['end'] = { line = first.lnum, character = first.col } }
+local actions = client:request_sync('textDocument/codeAction', {
+  textDocument = asked.textDocument, range = range, context = { diagnostics = {} },
+}, patience, buffer)
+for _, action in ipairs(actions and actions.result or {}) do table.insert(offered, action.title) end
 local before = text()
 vim.lsp.buf.code_action({ apply = true, filter = function(action) return action.isPreferred end })
 await('fix', function() return text() ~= before end)
-await('end of the diagnostic', function() return #vim.diagnostic.get(buffer) == 0 end)
+await('end of the diagnostic', function()
+  for _, each in ipairs(vim.diagnostic.get(buffer)) do
+    if each.code == first.code then return false end
+  end
+  return true
+end)
 vim.cmd.write()
 
 local encoding = client.offset_encoding
 for _, client in ipairs(vim.lsp.get_clients()) do client:stop() end
 await('end of the server', function() return #vim.lsp.get_clients() == 0 end)
-io.stdout:write(vim.json.encode({ seen = seen, underlined = marks, hover = hover, root = root, encoding = encoding, log = vim.lsp.log.get_filename() }))
+io.stdout:write(vim.json.encode({ seen = seen, underlined = marks, hover = hover, offered = offered, root = root, encoding = encoding, log = vim.lsp.log.get_filename() }))
 vim.cmd('qa!')

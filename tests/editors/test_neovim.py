@@ -63,6 +63,37 @@ def test_a_fix_lies_right_behind_an_emoji(tmp_path: Path) -> None:
     assert file.read_bytes().decode() == "CAUSE = 1\r\nx = '😀'; GOOD\r\n"
 
 
+TWO_FAULTS = """\
+import torch
+from torch import nn
+
+cell, head = nn.GRUCell(4, 8), nn.Linear(8, 1)
+loader = [(torch.rand(2, 4), torch.rand(2, 1)) for _ in range(5)]
+state = torch.zeros(2, 8)
+for inputs, targets in loader:
+    state = cell(inputs, state)
+    loss = ((head(state) - targets) ** 2).mean()
+    loss.backward()
+loss.backward()
+"""
+
+
+def test_a_fault_that_the_first_one_hides_takes_no_fix_away(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    file = tmp_path / "train.py"
+    file.write_text(TWO_FAULTS)
+    assert 'train.py", line 10' in run(file).stderr
+    seen = mend(file, REAL)
+    assert seen["seen"][0]["line"] == 10
+    assert "Detach `state`" in seen["offered"][0]
+    # What is offered, since it ends the error, is not called no way out; and that is no alternative either.
+    kept = any("retain_graph=True" in title for title in seen["offered"])
+    assert kept != ("not a way out: retain" in seen["hover"].replace("\\", ""))
+    assert "or: not a way out" not in seen["hover"]
+    assert "state = state.detach()" in file.read_text()
+    assert 'train.py", line 12' in run(file).stderr  # The other fault, which is now the first.
+
+
 @pytest.mark.parametrize("configuration", [NEWER, OLDER], ids=["newer", "older"])
 def test_a_repeated_backward_is_mended(tmp_path: Path, configuration: str) -> None:
     pytest.importorskip("torch")

@@ -104,6 +104,17 @@ def test_a_comment_without_effect_is_not_ignored_by_another() -> None:
     ]
 
 
+def test_where_several_rules_are_broken_one_quick_fix_mends_them_all() -> None:
+    first = fault(at(1, 1, 2), Fix("b", Safety.SAFE, (edit(at(1, 1, 2), "b"),), preferred=True), rule="one")
+    second = fault(at(2, 1, 2), Fix("d", Safety.SAFE, (edit(at(2, 1, 2), "d"),), preferred=True), rule="other")
+    every = "Apply all 2 safe fixes in this file"
+    titles = {action.title: action for action in actions_at(analysed("a\nc\n", first, second), at(1, 1))}
+    assert titles[every].kind is ActionKind.QUICK_FIX
+    assert [each.new_text for each in titles[every].edits] == ["b", "d"]
+    assert every not in {action.title for action in actions_at(analysed("a\n", first), at(1, 1))}
+    assert every not in {action.title for action in actions_at(analysed("a\nc\n\n", first, second), at(3, 1))}
+
+
 def test_names_keep_their_underscores_in_markdown() -> None:
     training = Story(at(1, 1), "`a_b` and __init__", ("*args", "<grad_fn>"))
     hover = hover_at(analysed("x\n"), Position(1, 1), training=training)

@@ -19,7 +19,11 @@ NEVER_IGNORED = frozenset({"unused-ignore"})
 def actions_at(analysis: Analysis, range: Range) -> tuple[Action, ...]:
     """All actions for a range, the most useful first; the one for the whole file comes last."""
     here = [diagnostic for diagnostic in analysis.diagnostics if _touch(diagnostic.range, range)]
-    actions = [*_fixes(here), *_same_rule(analysis, here), *_ignores(analysis, here), *_pages(here), *fix_all(analysis)]
+    whole = fix_all(analysis)
+    actions = [
+        *(*_fixes(here), *_same_rule(analysis, here), *_every_rule(whole, here)),
+        *(*_ignores(analysis, here), *_pages(here), *whole),
+    ]
     return tuple(replace(action, edits=_in_style(analysis, action.edits)) for action in actions)
 
 
@@ -56,6 +60,15 @@ def _same_rule(analysis: Analysis, diagnostics: Sequence[Diagnostic]) -> list[Ac
             found = tuple(diagnostic for diagnostic, _ in chosen)
             actions.append(Action(f"Fix all {rule} in this file", ActionKind.QUICK_FIX, edits, found))
     return actions
+
+
+def _every_rule(whole: Sequence[Action], diagnostics: Sequence[Diagnostic]) -> list[Action]:
+    """At a fault, what mends all of a file in which several rules are broken: menus of fixes have no other kind."""
+    return [
+        replace(each, title=f"Apply all {len(each.diagnostics)} safe fixes in this file", kind=ActionKind.QUICK_FIX)
+        for each in whole
+        if diagnostics and len({diagnostic.rule for diagnostic in each.diagnostics}) > 1
+    ]
 
 
 def _pages(diagnostics: Sequence[Diagnostic]) -> list[Action]:

@@ -30,5 +30,14 @@ await visit(async (workbench) => {
   }
   await workbench.shot("story");
   const told = await page.$$eval(".editor-group-container .view-lines", (all) => all.map((each) => each.innerText).join("\n"));
-  return { rule, tabs: await tabs(), told, links: await page.$$eval(".detected-link", (all) => all.length) };
+  const links = await page.$$eval(".detected-link", (all) => all.length);
+  const opened = await tabs();
+
+  // What is no traceback is told of in a message, and opens nothing.
+  await workbench.open("nothing.txt", "ValueError");
+  await workbench.press("Control+a");
+  await workbench.run("gradpath: Explain Traceback");
+  const none = await (await workbench.see('.notification-toast:has-text("no traceback")')).innerText();
+  const more = (await tabs()).filter((name) => !opened.includes(name) && name !== "nothing.txt");
+  return { rule, tabs: opened, told, links, none, more };
 });

@@ -22,6 +22,7 @@ from typing import Any
 
 import pytest
 
+from tests.editors.test_pythons import PYTHONS
 from tests.editors.waiting import wait_for
 
 HERE = Path(__file__).parent
@@ -161,6 +162,7 @@ def test_a_script_is_marked_and_mended_by_the_keyboard(vscode: VSCode) -> None:
     assert "PyTorch: RuntimeError: Trying to backward through the graph a second time" in seen["hover"]
     assert "help: start each iteration from the value alone" in seen["hover"]
     assert seen["fixes"][0] == "gradpath: Detach `state` after line 13: `state = state.detach()`"
+    assert all("gradpath" in title for title in seen["fixes"])
     assert file.read_text() == CARRIED.replace("backward()\n", "backward()\n    state = state.detach()\n")
     mended = run(file)
     assert mended.returncode == 0, mended.stderr
@@ -209,6 +211,7 @@ def test_the_page_of_a_rule_is_rendered_and_a_story_is_nothing_to_save(vscode: V
     file = vscode.workspace / "train.py"
     file.write_text(CARRIED)
     (vscode.workspace / "error.txt").write_text(run(file).stderr)
+    (vscode.workspace / "nothing.txt").write_text("ValueError: of something else\n")
     seen = vscode.visit("reading.mjs")
     assert "Level: error. Family: graph." in seen["rule"]
     assert "# raises:" not in seen["rule"]
@@ -216,6 +219,8 @@ def test_the_page_of_a_rule_is_rendered_and_a_story_is_nothing_to_save(vscode: V
     assert not any("dirty" in name for name in seen["tabs"])
     assert "carries" in seen["told"]
     assert seen["links"] >= 2
+    assert "there is no traceback of an autograd error here" in seen["none"]
+    assert seen["more"] == []
 
 
 BUILDING = """\
@@ -287,6 +292,31 @@ def test_a_misspelt_rule_in_the_configuration_switches_nothing_off(vscode: VSCod
     (vscode.workspace / "pyproject.toml").write_text('[tool.gradpath]\nselect = ["carried-graphs"]\n')
     (vscode.workspace / "train.py").write_text(CARRIED)
     assert "did you mean `carried-graph`" in vscode.visit("misspelt.mjs")["told"]
+
+
+TOO_OLD = "#!/bin/sh\necho 3 9 18\n"
+BROKEN = """\
+#!/bin/sh
+if [ "$1" = -c ]; then echo 3 11 4; else echo "ModuleNotFoundError: No module named 'absent'" >&2; exit 1; fi
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"), [(TOO_OLD, "Python 3.9.18 is older than 3.10"), (BROKEN, "No module named 'absent'")]
+)
+def test_a_python_that_cannot_run_the_server_is_named_with_the_reason(
+    vscode: VSCode, program: str, reason: str
+) -> None:
+    """One message, and no others: a server that cannot start is not started again."""
+    python = vscode.workspace / "my-python"
+    python.write_text(program)
+    python.chmod(0o755)
+    (vscode.workspace / ".vscode").mkdir()
+    (vscode.workspace / ".vscode" / "settings.json").write_text(json.dumps({"gradpath.interpreter": [str(python)]}))
+    (vscode.workspace / "train.py").write_text(CARRIED)
+    (told,) = vscode.visit("unfit.mjs")["told"]
+    assert f"{python} (from the setting gradpath.interpreter)" in told
+    assert reason in told
 
 
 def test_a_notebook_is_marked_in_its_cell_and_mended_in_another(vscode: VSCode) -> None:
@@ -406,8 +436,12 @@ exports.activate = () => ({ environments: {
 def test_the_python_that_the_python_extension_has_chosen_runs_the_server(
     installed: tuple[str, Path], tmp_path: Path
 ) -> None:
-    """Microsoft's extension comes from the Marketplace alone: one that answers what it is asked stands for it here."""
+    """Microsoft's extension comes from the Marketplace alone: one that answers what it is asked stands for it here.
+
+    The oldest Python that is here was chosen: whichever has built the bundle, it is to run there.
+    """
     _, shared = installed
+    python = PYTHONS[min(PYTHONS, key=lambda version: int(version.partition(".")[2]))]
     folder, workspace = tmp_path / "vscode", tmp_path / "workspace"
     workspace.mkdir()
     (workspace / "train.py").write_text(CARRIED)
@@ -425,9 +459,9 @@ def test_the_python_that_the_python_extension_has_chosen_runs_the_server(
         archive.writestr("[Content_Types].xml", package.read("[Content_Types].xml"))
         archive.writestr("extension.vsixmanifest", MANIFEST)
         archive.writestr("extension/package.json", json.dumps(manifest))
-        archive.writestr("extension/main.js", PYTHON_EXTENSION.replace("PROGRAM", json.dumps(sys.executable)))
+        archive.writestr("extension/main.js", PYTHON_EXTENSION.replace("PROGRAM", json.dumps(python)))
     install(packed, folder)
     with serving(folder, "--disable-workspace-trust") as address:
         seen = VSCode(address, workspace, tmp_path).visit("chosen.mjs")
     output = "".join(seen["output"].split())  # The panel breaks a long line wherever it ends.
-    assert f"server:{sys.executable}(fromthePythonextension)" in output
+    assert f"server:{python}(fromthePythonextension)" in output

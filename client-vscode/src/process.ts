@@ -5,6 +5,15 @@ import { CloseAction, ErrorAction, type ErrorHandler, LanguageClient, TransportK
 import { findInterpreter, reasonOf } from "./interpreter";
 import { Server } from "./server";
 
+/** A client that says nothing of a server that does not start: that is told once, with the Python and the reason. */
+class Client extends LanguageClient {
+  runs = false;
+
+  override error(message: string, data?: unknown, showNotification?: boolean | "force"): void {
+    super.error(message, data, this.runs && showNotification);
+  }
+}
+
 export class ProcessServer extends Server {
   override readonly platform = `${process.platform} ${process.arch}`;
 
@@ -24,16 +33,15 @@ export class ProcessServer extends Server {
     else if (settings.get("importStrategy") === "fromEnvironment") args.push("--from-environment");
     const env = { ...process.env, PYTHONUTF8: "1" };
     const options = { cwd: home, env };
-    let runs = false;
-    const client: LanguageClient = new LanguageClient(
+    const client: Client = new Client(
       "gradpath",
       "gradpath",
       { command: program, args, transport: TransportKind.stdio, options },
       {
         ...this.options(["file", "untitled", "vscode-notebook-cell"]),
         errorHandler: {
-          error: () => ({ action: ErrorAction.Continue, handled: !runs }),
-          closed: () => runs ? restarting.closed() : { action: CloseAction.DoNotRestart, handled: true },
+          error: () => ({ action: ErrorAction.Continue, handled: !client.runs }),
+          closed: () => client.runs ? restarting.closed() : { action: CloseAction.DoNotRestart, handled: true },
         },
       },
     );
@@ -42,7 +50,7 @@ export class ProcessServer extends Server {
     this.client = client;
     try {
       await client.start();
-      runs = true;
+      client.runs = true;
       this.runs(client, `${interpreter.version} at ${interpreter.command.join(" ")} (from ${interpreter.source})`);
     } catch (error) {
       this.log.error(`the server did not start: ${error instanceof Error ? error.message : String(error)}`);

@@ -45,6 +45,7 @@ def test_logical_lines_of_good_code_are_the_statements_of_the_parser(module: Mod
         ("x = 'a\\'b' # c\n", ["x = 'a\\'b'"]),
         ("x = '''a\n# \"''' + b\ny", ["x = '''a\n# \"''' + b", "y"]),
         ("x = 'a\\\nb'\ny", ["x = 'a\\\nb'", "y"]),
+        ("x = f'{a['b']}' + g(\n  f\"{c[\"d\"]:{w}}}}\")\ny", ["x = f'{a['b']}' + g(\n  f\"{c[\"d\"]:{w}}}}\")", "y"]),
         ("x = a + \\\n  b\ny", ["x = a + \\\n  b", "y"]),
         ("from a \\\nimport b\ny", ["from a \\\nimport b", "y"]),
         ("a; b\nc", ["a; b", "c"]),

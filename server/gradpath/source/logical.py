@@ -72,11 +72,15 @@ _BRACKETS = rf"(?:\({_FLAT}\)|\[{_FLAT}\]|\{{{_FLAT}\}})"
 _NESTED = rf"{_PLAIN}(?:(?:{_STRING}|{_BRACKETS}){_PLAIN})*"
 _CODE = rf"{_PLAIN}(?:(?:{_STRING}|\({_NESTED}\)|\[{_NESTED}\]){_PLAIN})*"
 _ONE_LINE = regex(rf"([ \t\f]*)(?:async[ \t]+)?([^\W\d]\w*)({_CODE})([\n#]?)")
+# From Python 3.12 on what stands in the braces of a formatted string may have the quotes of the string itself.
 _TOKEN = regex(
     r"""[^"'#()\[\]{}\\\n]*(?:
       (?P<newline>\n)
     | (?P<open>[(\[{])
     | (?P<close>[)\]}])
+    | (?P<formatted>(?:(?<=[fFtT])|(?<=[fFtT][rR]))(?:
+          (?!\"{3})"(?:[^"\\\n{]|\\.|\{\{|\{(?!\{)(?:[^{}\n]|\{[^{}\n]*\})*\})*"
+        | (?!'{3})'(?:[^'\\\n{]|\\.|\{\{|\{(?!\{)(?:[^{}\n]|\{[^{}\n]*\})*\})*'))
     | (?P<string>(?!\"{3})"(?:[^"\\\n]|\\.)*" | (?!'{3})'(?:[^'\\\n]|\\.)*')
     | (?P<comment>\#[^\n]*\n?)
     | (?P<long>\"{3}[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*\"{3} | '{3}[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'{3})
@@ -187,9 +191,9 @@ class _Reader:
                             pass
                 case "torn":
                     self.torn = True
-                case "long" | "string" if "\n" not in token[kind]:
+                case "long" | "string" | "formatted" if "\n" not in token[kind]:
                     pass
-                case "long" | "string" | "continued":
+                case "long" | "string" | "formatted" | "continued":
                     found = self.across_lines(kind, begin, position)
                 case "endless":
                     known = self.known_start(begin, self.end) or self.end

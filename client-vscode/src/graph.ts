@@ -182,11 +182,11 @@ if (svg) {
     [x, y] = [Math.max(0, (view.clientWidth - width * scale) / 2), 0];
     show();
   };
-  // A picture that is far too large to be read as a whole begins at its top, as wide as the panel.
+  // A picture that is far too large to be read as a whole begins at its top, in letters that can be read.
   const begin = () => {
     fit();
     if (scale < 0.5) {
-      scale = Math.max(0.5, Math.min(1, view.clientWidth / width));
+      scale = Math.max(0.75, Math.min(1, view.clientWidth / width));
       const root = svg.querySelector("g.root rect");
       const middle = root ? root.x.baseVal.value + root.width.baseVal.value / 2 : width / 2;
       [x, y] = [view.clientWidth / 2 - middle * scale, 0];
@@ -199,6 +199,9 @@ if (svg) {
     if (!svg.querySelector("g." + each.className.baseVal)) each.closest("span").remove();
   }
   begin();
+  let isMoved = false; // By its reader, who wants to see it as it is then.
+  window.addEventListener("resize", () => { if (!isMoved) begin(); });
+  for (const does of ["wheel", "pointerdown", "keydown"]) window.addEventListener(does, () => { isMoved = true; });
   view.addEventListener("wheel", (event) => {
     event.preventDefault();
     if (event.ctrlKey || event.metaKey) zoom(Math.exp(-event.deltaY / 300), event.clientX, event.clientY - view.offsetTop);

@@ -12,6 +12,15 @@ await visit(async (workbench) => {
   const [broken, boxes] = [await frame.$$eval("svg g.broken[data-line]", (all) => all.length), await frame.$$eval("svg g[data-line]", (all) => all.map((each) => each.textContent).join("\n"))];
   const readable = await scale();
   await workbench.shot("panel");
+  await page.setViewportSize({ width: 900, height: 800 }); // Nobody has moved the picture: its root stays in the middle.
+  await page.waitForTimeout(1000);
+  const narrow = [await scale(), await frame.evaluate(() => {
+    const [root, view] = [document.querySelector("svg g.root rect"), document.getElementById("view")].map((each) => each.getBoundingClientRect());
+    return Math.abs(root.x + root.width / 2 - view.x - view.width / 2) < 5;
+  })];
+  await workbench.shot("panel-narrow");
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.waitForTimeout(500);
   await frame.click('#bar [data-does="fit"]');
   const whole = await scale();
   await frame.click('#bar [data-does="in"]');
@@ -26,5 +35,5 @@ await visit(async (workbench) => {
   await workbench.run("Developer: Reload Window");
   await page.waitForTimeout(3000);
   ({ frame } = await workbench.graph());
-  return { broken, boxes, legend, readable, whole, larger, dragged: before !== after, again: await frame.$eval("svg title", (title) => title.textContent) };
+  return { broken, boxes, legend, narrow, readable, whole, larger, dragged: before !== after, again: await frame.$eval("svg title", (title) => title.textContent) };
 });

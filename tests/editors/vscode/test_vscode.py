@@ -200,10 +200,11 @@ def test_the_graph_of_a_deep_network_can_be_read_moved_and_comes_back(vscode: VS
     seen = vscode.visit("panel.mjs")
     assert seen["broken"] == 0  # The step that comes later overwrites what this backward has used.
     assert "Linear head · line 11" in seen["boxes"]
-    assert seen["readable"] >= 0.5
+    assert seen["readable"] >= 0.75
     assert seen["whole"] < seen["larger"]
     assert seen["legend"] == "loss, or backwardparameteroperation"  # Nothing here is freed, overwritten or cut.
     assert seen["dragged"]
+    assert seen["narrow"] == [0.75, True]
     assert seen["again"] == "Graph of loss"
 
 

@@ -131,7 +131,7 @@ class ContextObject(Instance):
         super().__init__(cls)
         self.recorded = recorded
         self.saved: tuple[Value, ...] = ()
-        self.non_differentiable: list[Tensor] = []
+        self.non_differentiable: list[Value] = []
         self.dirty: list[Tensor] = []
         self.node: Node | None = None
         self.run: BackwardCall | None = None
@@ -141,9 +141,7 @@ class ContextObject(Instance):
             case "save_for_backward":
                 return NativeFunction(name, self._save)
             case "mark_non_differentiable":
-                return NativeFunction(
-                    name, lambda m, a: self.non_differentiable.extend(tensors_in(m, tuple(a.positional)))
-                )
+                return NativeFunction(name, lambda m, a: self.non_differentiable.extend(a.positional))
             case "mark_dirty":
                 return NativeFunction(name, lambda m, a: self.dirty.extend(tensors_in(m, tuple(a.positional))))
             case "set_materialize_grads" | "save_for_forward":
@@ -229,7 +227,11 @@ def _attach(machine: Machine, result: Value, node: Node, context: ContextObject,
         return tuple(_attach(machine, part, node, context, inputs) for part in result)
     if isinstance(result, List) and result.open:  # A tuple of unknown length.
         return List([_attach(machine, part, node, context, inputs) for part in result.items], open=True)
-    if not isinstance(result, TensorValue) or result.tensor in context.non_differentiable:
+    if any(each is result for each in context.non_differentiable):
+        return result
+    if isinstance(result, Unknown):  # Computed while gradients were off, so that it passes for plain data.
+        return machine.unknown("Function.apply", None, tuple(wrap(each) for each in inputs))
+    if not isinstance(result, TensorValue):
         return result
     tensor = result.tensor
     if tensor.dtype is not None and not tensor.dtype.startswith(("float", "bfloat", "complex")):

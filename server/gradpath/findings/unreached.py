@@ -288,11 +288,22 @@ def _is_by_setting(trace: Trace, source: Source, severed: Severed) -> bool:
         if switch is None or not switch.named or _is_chosen(switch.site.node):
             return True
         site = switch.site
-    inside = ancestry(trace, site.node)
+    around = ancestry(trace, site.node)
     return any(
-        isinstance(each, ast.If) and not (_is_run(each, inside) or _asks_for_turn(trace, each))
-        for each in _of_function(inside)
+        (isinstance(each, ast.If) and not (_is_run(each, around) or _asks_for_turn(trace, each)))
+        or (isinstance(each, ast.For) and _counts_layers(each))
+        for each in _of_function(around)
     )
+
+
+def _counts_layers(loop: ast.For) -> bool:
+    """True if a loop counts up to a setting, and calls what has its number: the first layers are frozen."""
+    match loop:
+        case ast.For(target=ast.Name(id=number), iter=ast.Call(func=ast.Name(id="range"), args=bounds)):
+            called = (each.func.slice for each in inside(loop, ast.Call) if isinstance(each.func, ast.Subscript))
+            chosen = any(isinstance(each, ast.Name | ast.Attribute) for each in bounds)
+            return chosen and any(isinstance(each, ast.Name) and each.id == number for each in called)
+    return False
 
 
 def _is_chosen(switch: ast.AST) -> bool:

@@ -70,6 +70,10 @@ _OPTIMIZER_PART = regex(r"opt(im(i[sz]er)?)?s?", re.I)
 _MODEL_PART = regex(r"^_?(net|model)_?(?=\w)|_?(net|network|model|module)$", re.I)
 
 
+SETTINGS = "settings"
+"""The role of what is called like an optimizer, as `opt` is, and is used as settings are."""
+
+
 @cache
 def role_of_name(name: str) -> str:
     """The role that a name suggests: "model", "loss", "optimizer", "loader", or "" for none."""
@@ -122,7 +126,7 @@ def is_setting(value: Value) -> bool:
     if not isinstance(value, Unknown) or value.kind is not Kind.ANYTHING:
         return False
     if isinstance(value.origin, Parameter):
-        return not role_of(value)
+        return role_of(value) in ("", SETTINGS)
     owner = value.origin.of if isinstance(value.origin, (Attribute, Item)) else None
     return isinstance(owner, Unknown) and (_holds_settings(owner) or is_setting(owner))
 
@@ -138,7 +142,7 @@ def is_of_settings(value: Unknown) -> bool:
 
 
 def _holds_settings(owner: Unknown) -> bool:
-    return _SETTINGS.match(owner.name or owner.label) is not None
+    return owner.role == SETTINGS or _SETTINGS.match(owner.name or owner.label) is not None
 
 
 _NUMBER = regex(r"[0-9]+$")

@@ -58,7 +58,7 @@ from gradpath.overlays.presumed.presumed_tensors import (
     is_required,
     presume_tensor,
 )
-from gradpath.overlays.presumed.roles import is_option, role_of, role_of_name
+from gradpath.overlays.presumed.roles import SETTINGS, is_option, role_of, role_of_name
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
 from gradpath.overlays.torch.module_methods import note_drawn
 from gradpath.overlays.torch.optim import OptimizerInstance
@@ -187,7 +187,7 @@ def unknown_parameter(machine: Machine, argument: ast.arg, default: Value, role:
 
     Repeated calls of a function get the same model and the same optimizer.
     """
-    data = not role and plain_data.is_parameter(argument, default)
+    data = role == SETTINGS or (not role and plain_data.is_parameter(argument, default))
     lasts = (role or role_of_name(argument.arg)) in ("model", "optimizer")
     made = machine.unknown_from(Parameter(argument.arg), ("parameter", argument) if lasts else None, data=data)
     if isinstance(made, Unknown):

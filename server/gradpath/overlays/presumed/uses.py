@@ -31,6 +31,7 @@ from gradpath.overlays.presumed.conventions import is_conventional
 from gradpath.overlays.presumed.places import WRAPPERS, kept_as, place_of
 from gradpath.overlays.presumed.roles import (
     CRITERION,
+    SETTINGS,
     part_of_model,
     part_of_optimizer,
     role_of,
@@ -319,6 +320,7 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
             roles.update(_told(node))
     for place in _optimized(body):
         roles.setdefault(place, "model")
+    roles.update(dict.fromkeys((each for each in map(_settings, every) if each and not methods.get(each)), SETTINGS))
     for place, names in methods.items():
         if names & OF_MODULES or ("train" in names and place in called):
             roles.setdefault(place, "model")
@@ -343,6 +345,24 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
         roles.update(dict.fromkeys(steppers - called, "optimizer"))
     switched = frozenset(place for place, names in methods.items() if "train" in names)
     return _Known(roles, called_for, chain.followed, switched, chain.leading)
+
+
+def _settings(node: ast.AST) -> str:
+    """The place that is called like an optimizer, and read like none: `opt.batch_size`, `opt["train"]["lr"]`."""
+    match node:
+        case ast.Attribute(value=owner, attr=name) if name not in _OF_OPTIMIZERS:
+            place = place_of(owner)
+        case ast.Subscript(value=ast.Subscript(value=owner, slice=ast.Constant(value=str())), slice=ast.Constant()):
+            place = place_of(owner)
+        case _:
+            return ""
+    return place if role_of_name(_last(place)) == "optimizer" else ""
+
+
+_OF_OPTIMIZERS = words(
+    "add_param_group defaults load_state_dict optimizer param_groups state state_dict step zero_grad"
+)
+"""The attributes of `torch.optim.Optimizer`, and of those that wrap one."""
 
 
 def _methods(calls: Sequence[ast.Call], one_by_one: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:

@@ -11,7 +11,7 @@ from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.values import Instance, Unknown
 from gradpath.overlays.presumed import items, owners, uses, weights
 from gradpath.overlays.presumed.model_parts import line, root_of
-from gradpath.overlays.presumed.roles import part_of_optimizer, role_of
+from gradpath.overlays.presumed.roles import called, part_of_optimizer, role_of
 from gradpath.overlays.torch.nn import ModuleInstance, note_overlooked, tensors_of
 
 
@@ -43,8 +43,8 @@ def _for(machine: Machine, optimizer: Unknown, known: Sequence[tuple[Unknown, Te
     place = items.place_of(machine, optimizer)
     if place is not None:
         known = [each for each in known if items.place_of(machine, each[0]) == place] or known
-    models = ((items.name_of(model), (model, tensor)) for model, tensor in known)
-    found = owners.owned(items.name_of(optimizer), models)
+    models = ((called(model), (model, tensor)) for model, tensor in known)
+    found = owners.owned(called(optimizer), models)
     if not found and uses.is_only_optimizer(machine):
         found = [(model, tensor) for model, tensor in known if not isinstance(model.origin, Copy)]
     roots = {root_of(model).number for model, _ in found}
@@ -62,11 +62,11 @@ def shared_out(machine: Machine, optimizer: Unknown) -> list[Tensor]:
 
 def of_seen(machine: Machine, optimizer: Unknown) -> list[Tensor]:
     """The parameters that an unknown optimizer has if it is for one of the modules that the running bodies hold."""
-    name = optimizer.name or optimizer.label
+    name = called(optimizer)
     if not isinstance(optimizer.origin, (Attribute, Parameter)) and not part_of_optimizer(name):
         return []  # An engine may be made of a model and its optimizer, and clear what it has used.
     modules = list(_modules(machine))
-    trained = [(called, held) for called, module in modules if (held := _trained(module))]
+    trained = [(name_of, held) for name_of, module in modules if (held := _trained(module))]
     found = owners.owned(name, trained)
     several = {tuple(map(id, each)) for each in found}
     parts = {part.number for _, module in modules for part in module.unknown_parts()}

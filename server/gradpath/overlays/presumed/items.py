@@ -59,11 +59,5 @@ def place_of(machine: Machine, item: Unknown) -> int | str | None:
     return place if isinstance(place, int | str) else None
 
 
-def name_of(thing: Unknown) -> str:
-    """The program's name for a model or an optimizer: that of the list, for one in a list."""
-    listed = thing.origin.of if isinstance(thing.origin, Item) else None
-    return (name_of(listed) if isinstance(listed, Unknown) else "") or thing.name or thing.label
-
-
 _DRAWN = "item that a loop has drawn"
 _ROLES = ("model", "optimizer")

@@ -99,19 +99,21 @@ def role_of(value: Value) -> str:
         return ""
     if value.role:
         return value.role
-    role = role_of_name(value.name or value.label) or _role_in(value.origin)
+    role = _role_of_kept(value) or role_of_name(value.name or value.label)
     data = role and is_of_settings(value)  # `cfg.model` has the settings of a model.
     return "" if data or (role == "model" and value.kind in OF_TENSORS) else role
 
 
-def _role_in(origin: object) -> str:
-    """The role of an item, by the name of what holds it: `nets["actor"]`, `self.critic_optimizers[0]`."""
-    holder = origin.of if isinstance(origin, Item) and isinstance(origin.key, int | str) else None
-    if not isinstance(holder, Unknown) or holder.is_data or isinstance(holder.origin, Item):
-        return ""
-    name = holder.name or holder.label
-    role = role_of_name(name.removesuffix("s"))
-    return role if role == "optimizer" or (role == "model" and name.endswith("s")) else ""
+def _role_of_kept(value: Unknown) -> str:
+    """The role of `nets["encoder"]`, `optimizers[0]` and `optims.encoder`: that of what they are kept in."""
+    match value.origin:
+        case Item(of=Unknown(is_data=False) as holder, key=str() | int()) if not isinstance(holder.origin, Item):
+            role = role_of(holder)
+            several = (holder.name or holder.label).endswith("s")
+            return role if role in ("optimizer", "loss") or (role == "model" and several) else ""
+        case Attribute(of=Unknown(name=name, label=label) as holder) if (name or label).endswith("s"):
+            return "optimizer" if role_of(holder) == "optimizer" else ""
+    return ""
 
 
 def _is_no_object(hint: Value) -> bool:
@@ -148,6 +150,22 @@ def _holds_settings(owner: Unknown) -> bool:
 _NUMBER = regex(r"[0-9]+$")
 
 
+def called(value: Unknown) -> str:
+    """What a program calls something unseen: `optimizer_actor` for `optimizers["actor"]` and `optimizers.actor`.
+
+    One that has a place in a list is called what the list is.
+    """
+    name = value.name or value.label
+    match value.origin:
+        case Item(of=Unknown() as owner, key=str() as key) | Attribute(of=Unknown() as owner, name=key):
+            role = role_of(owner)
+            if role == "optimizer" or (role == "model" and isinstance(value.origin, Item)):
+                return key if role_of_name(key) == role else f"{(owner.name or owner.label).rstrip('s')}_{key}"
+        case Item(of=Unknown() as owner):
+            return called(owner) or name
+    return name
+
+
 @cache
 def part_of_optimizer(name: str) -> str:
     """The model of an optimizer, by its name: `actor` for `actor_optimizer` and `opt_actor`, "" for `optimizer`.
@@ -174,7 +192,7 @@ def is_option(name: str) -> bool:
 
 def is_of_its_own(owner: Unknown) -> bool:
     """True if a model or an optimizer has a distinguishing name, so that it clears nothing of others of its kind."""
-    name = owner.name or owner.label
+    name = called(owner)
     return bool(part_of_optimizer(name) if role_of(owner) == "optimizer" else part_of_model(name))
 
 

@@ -320,7 +320,9 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
             roles.update(_told(node))
     for place in _optimized(body):
         roles.setdefault(place, "model")
-    roles.update(dict.fromkeys((each for each in map(_settings, every) if each and not methods.get(each)), SETTINGS))
+    holders = {place.rpartition(".")[0] for place in map(_stepped, calls)}  # `optimizers.actor.step()`
+    settings = {place for place in map(_settings, every) if place and not methods.get(place)} - holders
+    roles.update(dict.fromkeys(settings, SETTINGS))
     for place, names in methods.items():
         if names & OF_MODULES or ("train" in names and place in called):
             roles.setdefault(place, "model")
@@ -357,6 +359,16 @@ def _settings(node: ast.AST) -> str:
         case _:
             return ""
     return place if role_of_name(_last(place)) == "optimizer" else ""
+
+
+def _stepped(call: ast.Call) -> str:
+    """The place that a call steps or clears, itself or by a scaler."""
+    match call:
+        case ast.Call(func=ast.Attribute(attr="step"), args=[optimizer, *_]):
+            return place_of(optimizer)
+        case ast.Call(func=ast.Attribute(value=optimizer, attr="step" | "zero_grad")):
+            return place_of(optimizer)
+    return ""
 
 
 _OF_OPTIMIZERS = words(

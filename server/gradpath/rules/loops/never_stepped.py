@@ -252,7 +252,7 @@ def _name_of(trace: Trace, source: Source, cleared: Cleared) -> str | None:
         return None
     if cleared.steps:
         owner = call.func.value
-        return source.text(cleared.site, owner) if isinstance(owner, ast.Name | ast.Attribute) else None
+        return source.text(cleared.site, owner) if isinstance(owner, ast.Name | ast.Attribute | ast.Subscript) else None
     own = {id(cleared.owner), *map(id, cleared.tensors)}
     makers = [each for each in trace.of(Given) if each.known and own & set(map(id, (*each.parameters, *each.models)))]
     made = statement_of(trace, makers[0].site.node) if len({id(each.optimizer) for each in makers}) == 1 else None

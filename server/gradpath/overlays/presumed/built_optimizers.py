@@ -28,9 +28,10 @@ _TRAINING = frozenset({"step", "zero_grad"})
 
 def note(machine: Machine, made: Unknown, arguments: Arguments) -> None:
     """Tell the trace which parameters `made` has, if the program hands them over and uses it as an optimizer."""
-    handed = arguments.get(0, "params", None)
     if not _trains(machine):
         return
+    parameters = [each for each in arguments.all() if _is_of_parameters(each)]  # `make(settings, net.parameters())`
+    handed = parameters[0] if len(parameters) == 1 else arguments.get(0, "params", None)
     if not _is_of_parameters(handed):
         models = [each for each in arguments.all() if isinstance(each, ModuleInstance) or role_of(each) == "model"]
         if models in ([], [handed]) and _is_part(handed):

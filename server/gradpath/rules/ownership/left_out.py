@@ -9,7 +9,7 @@ from functools import partial
 from gradpath.autograd.aliases import memory_of, whole_of
 from gradpath.autograd.tensor import UNSEEN, Shape, Tensor
 from gradpath.findings.gradient_flow import flow_of, lent
-from gradpath.findings.graphs import leaves, takes
+from gradpath.findings.graphs import leaves, nodes_of, takes, terms_of
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Source, Step
@@ -48,6 +48,7 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
                 pass  # The code that it was passed to may have loaded it, or may train it.
             elif (
                 _is_prepared(source, event)
+                or _has_a_loss(trace, ways.keys(), held)
                 or _goes_before(trace, source, event, held)
                 or (_is_one_of_several(trace) and not _has_twin(trace, event, held))
             ):
@@ -62,6 +63,29 @@ def _is_prepared(source: Source, event: Named) -> bool:
     """True if a program calls `train()` of a module, and looks after its parameters in no other way."""
     asked = _asked(source.tree(event.site.path)).get(event.name, set())
     return "train" in asked and asked.isdisjoint(_OTHERWISE - {"eval"})
+
+
+def _has_a_loss(trace: Trace, own: Set[int], held: Set[int]) -> bool:
+    """True if a term of a loss that others learn from leads to parameters of a module, and to none that are held.
+
+    Nothing but the module could learn from it.
+    """
+    return any(
+        any(not each.isdisjoint(held) for each in terms)
+        and any(not each.isdisjoint(own) and each.isdisjoint(held) for each in terms)
+        for terms in _leaves_of_terms(trace)
+    )
+
+
+@once
+def _leaves_of_terms(trace: Trace) -> list[list[set[int]]]:
+    """The leaves, by identity, that each term of the losses of a backward leads to."""
+    found = []
+    for ran in trace.of(BackwardRan):
+        zone = terms_of(nodes_of(ran.call.roots))
+        terms = dict.fromkeys(term for node in zone for term in node.edges if term not in zone)
+        found.append([set(map(id, leaves([term]))) for term in terms])
+    return found
 
 
 def _train_modules(trace: Trace) -> bool:
@@ -206,7 +230,8 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
         asked = _asked(tree).get(tensor.label, set())
         meant = "train" in asked and not held.isdisjoint(map(id, leaves([node])))
         forgotten = "load_state_dict" not in asked and not _is_handed_on(tree, tensor.label)
-        if asked.isdisjoint(_OTHERWISE) and (meant or (forgotten and _has_unseen_twin(trace, tensor, held))):
+        forgotten = forgotten and (_has_unseen_twin(trace, tensor, held) or _has_a_loss(trace, {id(tensor)}, held))
+        if asked.isdisjoint(_OTHERWISE) and (meant or forgotten):
             worded = partial(_is_called, trace, node.site, tensor.label)
             yield Lacking((tensor,), node.site, trace.of(Given), worded, repeated=True)
 

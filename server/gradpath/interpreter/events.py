@@ -216,12 +216,16 @@ class GradientAbsent:
 
 @dataclass(frozen=True, slots=True)
 class Clipped:
-    """Gradients of `tensors` were clipped, of all if `known`; `used_up` is where their generator ended before."""
+    """Gradients of `tensors` were clipped, of all if `known`; `used_up` is where their generator ended before.
+
+    `unseen` represent the parameters of unseen models that were clipped as well.
+    """
 
     tensors: tuple[Tensor, ...]
     known: bool
     site: Site
     used_up: Site | None = None
+    unseen: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

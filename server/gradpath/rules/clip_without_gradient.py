@@ -15,6 +15,7 @@ from gradpath.findings.syntax import call_of, class_of, function_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import moving
 from gradpath.interpreter.events import BackwardRan, Cleared, Clipped, Event, Lent, Stepped
+from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.scaled_gradients import scaled_clips
@@ -35,7 +36,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if empty is not None:
             yield _empty(trace, source, empty)
             continue
-        missed = [_missed(trace, flow, clip) for clip in same]
+        # After the last iteration nothing clears what the ones before it have shown to be cleared unused.
+        missed = [_missed(trace, flow, clip, last=clip is same[-1] and clip is not same[0]) for clip in same]
         if missed[0] is not None and all(each is not None for each in missed):
             yield _report_missed(source, same[0], *missed[0])
             continue
@@ -166,35 +168,48 @@ def _movers(event: Event) -> tuple[object, ...]:
     return ()
 
 
-def _missed(trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped) -> tuple[BackwardRan, Stepped] | None:
+def _missed(
+    trace: Trace, flow: Sequence[Entry | Clipped], clip: Clipped, *, last: bool
+) -> tuple[BackwardRan, Stepped] | None:
     """The backward before a clip and the step after it, if they use other parameters and none of those is clipped.
 
     The clipped parameters have no gradient that waits for a step of their own.
     """
-    own = set(map(id, clip.tensors))
+    own = _clipped(clip)
     near = trace.among(BackwardRan, Clipped, Stepped)
     index = place_in(near, clip)
     ran = next((each for each in reversed(near[:index]) if not isinstance(each, Clipped)), None)
     step = next((each for each in near[index:] if not isinstance(each, Clipped)), None)
-    if not isinstance(ran, BackwardRan) or not isinstance(step, Stepped) or not (own and clip.known and step.known):
+    if not isinstance(ran, BackwardRan) or not isinstance(step, Stepped) or not (own and _is_seen(clip)):
+        return None
+    if not step.known and not (step.unseen and any(each.optimizer is step.optimizer for each in trace.of(Given))):
         return None
     moved = {id(leaf) for leaf in reached_leaves(ran)} & {id(tensor) for tensor in step.updated}
     between = near[near.index(ran) : near.index(step)]
-    clipped = {id(tensor) for each in between if isinstance(each, Clipped) for tensor in each.tensors}
-    whole = all(each.known for each in between if isinstance(each, Clipped))
+    clipped = set[int]().union(*(_clipped(each) for each in between if isinstance(each, Clipped)))
+    whole = all(_is_seen(each) for each in between if isinstance(each, Clipped))
     together = same_activation(ran.site, clip.site) and same_activation(clip.site, step.site)
-    if not (moved and together and whole and moved.isdisjoint(clipped)) or own & set(map(id, step.parameters)):
+    if not (moved and together and whole and moved.isdisjoint(clipped)) or own & set(map(id, step.held)):
         return None
     index = place_in(flow, clip)
-    last = next(iter(_effects(reversed(flow[:index]), clip, seen=True)), Effect.CLEARED)
-    following = next(iter(_effects(flow[index + 1 :], clip, seen=True)), None)
-    idle = last in (Effect.CLEARED, Effect.USED) or (last is Effect.ARRIVES and following is Effect.CLEARED)
+    before = next(iter(_effects(reversed(flow[:index]), clip, seen=True)), Effect.CLEARED)
+    after = next(iter(_effects(flow[index + 1 :], clip, seen=True)), Effect.CLEARED if last else None)
+    idle = before in (Effect.CLEARED, Effect.USED) or (before is Effect.ARRIVES and after is Effect.CLEARED)
     return (ran, step) if idle else None
+
+
+def _clipped(clip: Clipped) -> set[int]:
+    return {id(tensor) for tensor in (*clip.tensors, *clip.unseen)}
+
+
+def _is_seen(clip: Clipped) -> bool:
+    """True if all that is clipped is known, or stands for what an unseen model has."""
+    return clip.known or bool(clip.unseen)
 
 
 def _effects(flow: Iterable[Entry | Clipped], clip: Clipped, *, seen: bool) -> Iterator[Effect]:
     """The events for the clipped gradients; for any gradients if not all of them or of the steps are known."""
-    clipped = {id(tensor) for tensor in clip.tensors}
+    clipped = _clipped(clip)
     for entry in flow:
         if isinstance(entry, Clipped):
             continue

@@ -353,10 +353,11 @@ def note_mode(machine: Machine, model: Unknown, *, training: bool) -> None:
     (_known(machine).trained.add if training else _known(machine).trained.discard)(model.number)
 
 
-def note_clipped(machine: Machine, parameters: Sequence[Value]) -> None:
-    """The program has clipped gradients of unseen models: it trains these."""
-    for each in parameters:
-        _known(machine).trained.update(model.number for model in models_of_parameter(each))
+def note_clipped(machine: Machine, parameters: Sequence[Value]) -> list[Tensor]:
+    """The program has clipped gradients of unseen models: it trains these. Give their weights."""
+    models = [model for each in parameters for model in models_of_parameter(each)]
+    _known(machine).trained.update(model.number for model in models)
+    return list(dict.fromkeys(tensor for model in models for tensor in of(machine, model)))
 
 
 def meant_to_learn(machine: Machine) -> list[Tensor]:

@@ -346,14 +346,14 @@ def clip(machine: Machine, arguments: Arguments) -> Value:
     parameters = arguments.get(0, "parameters", None)
     used_up = go_through(machine, parameters)
     items, more = _items(machine, parameters) if used_up is None else ((), False)
-    weights.note_clipped(machine, items)
+    unseen = weights.note_clipped(machine, items)
     tensors = [] if more else [item.tensor for item in items if isinstance(item, TensorValue)]
     for tensor in tensors:
         if tensor.grad is not None:
             machine.autograd.bump(tensor.grad, "clip")
     known = not isinstance(parameters, Unknown) if used_up else bool(tensors) and not getattr(parameters, "open", False)
     if arguments.get(1, "max_norm", None) != math.inf:  # That one only measures.
-        machine.emit(Clipped(tuple(tensors), known, machine.site(), used_up))
+        machine.emit(Clipped(tuple(tensors), known, machine.site(), used_up, tuple(unseen)))
     return wrap(machine.autograd.tensor(shape=()))
 
 

@@ -51,8 +51,9 @@ def strangers(trace: Trace, held: Set[int]) -> list[Tensor]:
 
 
 def reached_strangers(trace: Trace, kept: Set[int]) -> list[Tensor]:
-    """The parameters that get gradients, those that are `kept` left out."""
-    return [leaf for number, leaf in leaves_with_gradient(trace).items() if leaf.is_parameter and number not in kept]
+    """The parameters that get gradients, those that are `kept` left out, and those of an unseen model that is."""
+    found = (leaf for leaf in leaves_with_gradient(trace).values() if leaf.is_parameter)
+    return [leaf for leaf in found if kept.isdisjoint((id(leaf), id(leaf.member_of)))]
 
 
 def is_of_layer(tensor: Tensor) -> bool:

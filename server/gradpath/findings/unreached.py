@@ -70,7 +70,7 @@ def key_of(tensor: Tensor) -> object:
 
     The weight and the bias of a layer are made in the same place: they have different numbers of dimensions.
     """
-    made = tensor.origin
+    made = tensor.origin if tensor.operation != UNSEEN or tensor.copied is not None else None
     dimensions = None if tensor.shape is None else len(tensor.shape)
     places = () if made is None else tuple((each.node, *(turn for _, turn in each.loops)) for each in made.frames())
     return (tensor.label, places, dimensions)

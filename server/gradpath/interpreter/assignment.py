@@ -10,6 +10,7 @@ from gradpath.interpreter.containers import List
 from gradpath.interpreter.iteration import sample
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import binary, get_item, refuse_step
+from gradpath.interpreter.origins import Call
 from gradpath.interpreter.values import Instance, Object, Unknown, Value
 
 
@@ -26,6 +27,8 @@ def assign(machine: Machine, target: ast.expr, value: Value) -> None:
             owner = machine.evaluate(target.value)
             key = machine.evaluate(target.slice)
             machine.node = target
+            if isinstance(value, Unknown) and isinstance(value.origin, Call) and isinstance(key, str):
+                value.label = value.label or key  # `nets["encoder"] = make()` names it as `encoder = make()` does.
             set_item(machine, owner, key, value)
         case ast.Tuple() | ast.List():
             _unpack(machine, target.elts, value)

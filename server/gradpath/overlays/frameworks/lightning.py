@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
+from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.classes import innermost
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.entered import Entered
@@ -23,27 +24,33 @@ from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, NativeFunction, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.presumed import weights
 from gradpath.overlays.registry import Caller
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance
-from gradpath.overlays.torch.optim import OptimizerInstance, clip
+from gradpath.overlays.torch.optim import OptimizerInstance, clip, models_of
 from gradpath.support.words import words
 
 
 class LightningInstance(ModuleInstance):
     """A `LightningModule`; `made` optimizers are those of `configure_optimizers`, None before that was called."""
 
-    __slots__ = ("made_optimizers",)
+    __slots__ = ("made_optimizers", "switched_off")
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
         self.made_optimizers: Value = None
+        self.switched_off: list[Tensor | Unknown] = []
 
     def native_attribute(self, machine: Machine, name: str) -> Value:
         match name:
             case _ if name == _AUTOMATIC:
                 return True
-            case "log" | "log_dict" | "print" | "save_hyperparameters" | "toggle_optimizer" | "untoggle_optimizer":
+            case "log" | "log_dict" | "print" | "save_hyperparameters":
                 return NativeFunction(name, engines.nothing)
+            case "toggle_optimizer":
+                return NativeFunction(name, lambda m, a: self._toggle(m, a.get(0, "optimizer", None)))
+            case "untoggle_optimizer":
+                return NativeFunction(name, lambda m, a: self._untoggle(m))
             case "manual_backward":
                 return NativeFunction(name, self._manual_backward)
             case "optimizers":
@@ -58,6 +65,28 @@ class LightningInstance(ModuleInstance):
                     name, lambda m, a: m.call(m.attribute(self, "requires_grad_"), Arguments([wanted]))
                 )
         return super().native_attribute(machine, name)
+
+    def _toggle(self, machine: Machine, optimizer: Value) -> Value:
+        """Until `untoggle_optimizer`, what the other optimizers have and this one has not requires no gradient."""
+        known = [each for each in _each(self.made_optimizers) if isinstance(each, OptimizerInstance)]
+        if isinstance(optimizer, OptimizerInstance) and optimizer in known:
+            own = {*optimizer.parameters(), *models_of(optimizer)}
+            others = [each for one in known for each in (*one.parameters(), *models_of(one)) if each not in own]
+            self.switched_off = [each for each in others if isinstance(each, Unknown) or each.requires_grad]
+            self._switch(machine, False)
+        return None
+
+    def _untoggle(self, machine: Machine) -> Value:
+        self._switch(machine, True)
+        self.switched_off = []
+        return None
+
+    def _switch(self, machine: Machine, on: bool) -> None:
+        for each in self.switched_off:
+            if isinstance(each, Unknown):
+                weights.flag(machine, each, on)
+            else:
+                machine.autograd.set_requires_grad(each, on)
 
     def _manual_backward(self, machine: Machine, arguments: Arguments) -> Value:
         """Lightning refuses it in a module whose optimization is automatic, so that of this one is not."""

@@ -281,13 +281,13 @@ def write_parameters(machine: Machine, optimizer: OptimizerInstance) -> None:
             machine.autograd.bump(tensor, "step")
     updated += weights.write(machine, _of_models(machine, optimizer))
     parameters = tuple(optimizer.parameters())
-    models = () if parameters else _models(optimizer)
+    models = () if parameters else models_of(optimizer)
     unseen = tuple(each for each in weights.stepped(machine, optimizer.sources) if each not in optimizer.spared)
     known = not optimizer.open
     machine.emit(Stepped(optimizer, tuple(updated), machine.site(), parameters, known, models, unseen))
 
 
-def _models(optimizer: OptimizerInstance) -> tuple[Unknown, ...]:
+def models_of(optimizer: OptimizerInstance) -> tuple[Unknown, ...]:
     """The unseen models that all its unseen parameters are of; none where some may be of others."""
     found = [model_parts.models_of_parameter(source) for source in optimizer.sources]
     return tuple(dict.fromkeys(model for models in found for model in models)) if all(found) else ()
@@ -297,7 +297,7 @@ def _zero_grad(machine: Machine, optimizer: OptimizerInstance, arguments: Argume
     parameters = (*optimizer.parameters(), *_of_models(machine, optimizer))
     if optimizer.open and len(parameters) == len(optimizer.parameters()):
         weights.clear(machine)
-    known = not optimizer.open or bool(_models(optimizer))
+    known = not optimizer.open or bool(models_of(optimizer))
     clear_gradients(machine, parameters, arguments.get(0, "set_to_none", True), optimizer, known)
     return None
 

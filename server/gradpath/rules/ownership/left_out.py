@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
 from gradpath.autograd.aliases import memory_of, whole_of
-from gradpath.autograd.tensor import UNSEEN, Shape, Tensor
+from gradpath.autograd.tensor import PRESUMED, UNSEEN, Node, Shape, Tensor
 from gradpath.findings.gradient_flow import flow_of, lent
 from gradpath.findings.graphs import leaves, nodes_of, takes, terms_of
 from gradpath.findings.learning import learners
@@ -68,23 +68,26 @@ def _is_prepared(source: Source, event: Named) -> bool:
 def _has_a_loss(trace: Trace, own: Set[int], held: Set[int]) -> bool:
     """True if a term of a loss that others learn from leads to parameters of a module, and to none that are held.
 
-    Nothing but the module could learn from it.
+    Nothing but the module could learn from it. What an unseen call gives is no such term: it may be a criterion.
     """
     return any(
-        any(not each.isdisjoint(held) for each in terms)
-        and any(not each.isdisjoint(own) and each.isdisjoint(held) for each in terms)
-        for terms in _leaves_of_terms(trace)
+        any(not reached.isdisjoint(held) for _, reached in terms)
+        and any(
+            term.name != PRESUMED and not reached.isdisjoint(own) and reached.isdisjoint(held)
+            for term, reached in terms
+        )
+        for terms in _terms(trace)
     )
 
 
 @once
-def _leaves_of_terms(trace: Trace) -> list[list[set[int]]]:
-    """The leaves, by identity, that each term of the losses of a backward leads to."""
+def _terms(trace: Trace) -> list[list[tuple[Node, set[int]]]]:
+    """The terms of the losses of each backward, with the leaves, by identity, that each leads to."""
     found = []
     for ran in trace.of(BackwardRan):
         zone = terms_of(nodes_of(ran.call.roots))
         terms = dict.fromkeys(term for node in zone for term in node.edges if term not in zone)
-        found.append([set(map(id, leaves([term]))) for term in terms])
+        found.append([(term, set(map(id, leaves([term])))) for term in terms])
     return found
 
 

@@ -70,8 +70,8 @@ class LightningInstance(ModuleInstance):
         """Until `untoggle_optimizer`, what the other optimizers have and this one has not requires no gradient."""
         known = [each for each in _each(self.made_optimizers) if isinstance(each, OptimizerInstance)]
         if isinstance(optimizer, OptimizerInstance) and optimizer in known:
-            own = {*optimizer.parameters(), *models_of(optimizer)}
-            others = [each for one in known for each in (*one.parameters(), *models_of(one)) if each not in own]
+            own = _learning(optimizer)
+            others = (each for one in known for each in _learning(one) if each not in own)
             self.switched_off = [each for each in others if isinstance(each, Unknown) or each.requires_grad]
             self._switch(machine, False)
         return None
@@ -204,6 +204,11 @@ def _each(made: Value) -> Iterator[Value]:
         case List() | tuple():
             for each in made.items if isinstance(made, List) else made:
                 yield from _each(each)
+
+
+def _learning(optimizer: OptimizerInstance) -> list[Tensor | Unknown]:
+    """The parameters of an optimizer, and the unseen models that it has."""
+    return [*optimizer.parameters(), *models_of(optimizer)]
 
 
 def _clip(machine: Machine, optimizer: Value) -> Value:

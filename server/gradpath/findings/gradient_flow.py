@@ -220,7 +220,7 @@ def has_run_loops(trace: Trace) -> bool:
 
 
 def optimizer_name(trace: Trace, source: Source, step: Site, near: Site) -> str | None:
-    """The optimizer of `optimizer.step()` or `scaler.step(optimizer)` as the function of `near` calls it."""
+    """The optimizer of `optimizer.step()`, `scaler.step(optimizer)`, `scaler(loss, optimizer)`, as `near` calls it."""
     call = call_of(trace, step.node)
     around = ancestry(trace, near.node)
     owner = function_of(trace, step.node)
@@ -229,8 +229,10 @@ def optimizer_name(trace: Trace, source: Source, step: Site, near: Site) -> str 
         return None
     if closure and not same_activation(step, near):
         return source.text(step, call.func.value) if isinstance(call.func, ast.Attribute) else None
-    if call.args and isinstance(call.args[0], (ast.Name, ast.Attribute)) and not _is_closure(trace, call.args[0]):
-        return source.text(step, call.args[0])
+    steps = isinstance(call.func, ast.Attribute) and call.func.attr == "step"
+    given = next(iter(call.args if steps else call.args[1:]), None)
+    if isinstance(given, (ast.Name, ast.Attribute)) and not _is_closure(trace, given):
+        return source.text(step, given)
     if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, (ast.Name, ast.Attribute)):
         return source.text(step, call.func.value)
     return None

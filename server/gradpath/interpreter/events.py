@@ -287,6 +287,11 @@ class Bound:
         return getattr(self.value, "kind", None) is Kind.PLAIN
 
     @property
+    def is_unused(self) -> bool:
+        """True if it is presumed to have a graph, and nothing has used it as a tensor."""
+        return getattr(self.value, "kind", None) is Kind.LIVE and self.tensor is None
+
+    @property
     def is_leaf(self) -> bool:
         """True if it is a leaf that requires a gradient, or a parameter of a model that is not seen."""
         if isinstance(self.value, Tensor):

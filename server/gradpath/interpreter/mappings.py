@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gradpath.interpreter.bounds import shown
 from gradpath.interpreter.containers import List, contains
 from gradpath.interpreter.iteration import ORDINAL, SOME, Container, endless, sample, sequence
-from gradpath.interpreter.origins import Call, Item
+from gradpath.interpreter.origins import Call, Computed, Item, Made
 from gradpath.interpreter.values import (
     CONSTANTS,
     KINDS,
@@ -97,7 +97,9 @@ class Dict(Container):
         chosen = machine.library.chosen(machine, self.parts(), key)
         if chosen is not UNDEFINED:
             return chosen
-        made = machine.unknown("item of a dict", ("item", id(self), identity(key)), (self,))
+        numbers = not self.open and bool(self.entries) and all(map(_is_number, self.parts()))
+        kind = Made.NUMBER if numbers else Made.SOMETHING
+        made = machine.unknown("item of a dict", ("item", id(self), identity(key)), (self,), made=kind)
         self.store(key, made)
         return made
 
@@ -177,6 +179,13 @@ class Namespace(Dict):
         super().delete_item(machine, key)
         if isinstance(key, str):
             self.attributes.pop(key, None)
+
+
+def _is_number(value: Value) -> bool:
+    """True for a number, and for one of several."""
+    if isinstance(value, Unknown):
+        return isinstance(value.origin, Computed) and value.origin.made is Made.NUMBER
+    return type(value) in (int, float)
 
 
 def _get(machine: Machine, target: Dict, arguments: Arguments) -> Value:

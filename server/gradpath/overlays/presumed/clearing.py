@@ -36,7 +36,7 @@ def trains(name: str) -> bool:
 def only_computes(name: str) -> bool:
     """True if a name, or the last two of a dotted one, says that something is computed, or looked at, and no more.
 
-    So do `critic_forward`, `forward_step`, `get_loss`, `ema.update`, `validate`, `save_checkpoint`, `logger.watch`.
+    So do `critic_forward`, `get_loss`, `adjust_learning_rate`, `ema.update`, `validate`, `save_checkpoint`.
     """
     *_, last = parts = name.split(".")[-2:]
     return any(map(_COMPUTING.search, parts)) and not _CHANGING.search(last)
@@ -72,12 +72,13 @@ _TRAINING = regex(
 )
 
 _COMPUTING = regex(
-    r"(^|_)(accuracy|check\w*|decode|ema|encode|eval\w*|forward|infer\w*|log\w*|loss|losses|metrics?|plot\w*|predict\w*"
+    r"(^|_)(accuracy|check\w*|decode|ema|encode|eval\w*|forward|infer\w*|learning_rate|log\w*|loss|losses|lr|metrics?|plot\w*|predict\w*"
     r"|print\w*|save\w*|summary|test|valid\w*|visuali[sz]\w*)(_|$)"
 )
 _FOLLOWING = regex(r"(^|_)(copy\w*|ema|hard|mirror|polyak|soft|sync\w*|targets?|update\w*)(_|$)")
 _CHANGING = regex(
-    r"backward|clear|closure|drop|fit|grad|learn|optim|reset|train|zero|(^|_)(load|restore|resume)(_|$)", re.I
+    r"backward|clear|closure|drop|fit|grad|learn(?!ing_rate)|optim|reset|train|zero|(^|_)(load|restore|resume)(_|$)",
+    re.I,
 )
 
 HARMLESS = words(

@@ -26,7 +26,7 @@ from gradpath.overlays.presumed import (
 )
 from gradpath.overlays.presumed.clearing import is_engine
 from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, note_cut, presume_tensor, require
-from gradpath.overlays.presumed.roles import is_of_its_own, is_schedule, role_of
+from gradpath.overlays.presumed.roles import is_of_its_own, is_scaler, is_schedule, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
 from gradpath.overlays.torch.nn import note_unseen
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
@@ -80,7 +80,29 @@ def _by_engine(machine: Machine, engine: Unknown, loss: TensorValue | Unknown, a
             return _backward(machine, loss, arguments)
         return machine.call(machine.attribute(loss, "backward"), arguments)
 
-    return _presuming(machine, conditions.ENGINE.of(f"{conditions.name_of(engine)}.backward"), run)
+    name = conditions.name_of(engine)
+    method = f"{name}.backward" if is_engine(engine) and not is_scaler(name) else name
+    return _presuming(machine, conditions.ENGINE.of(method), run)
+
+
+def train_by_scaler(machine: Machine, scaler: Unknown, arguments: Arguments) -> bool:
+    """`loss_scaler(loss, optimizer, parameters=..., update_grad=...)`, as timm has it: a backward, and then the step.
+
+    It clears nothing. False for a call of anything else.
+    """
+    loss, optimizer = arguments.get(0, "loss"), arguments.get(1, "optimizer")
+    if not is_scaler(scaler.name or scaler.label) or not isinstance(loss, (TensorValue, Unknown)):
+        return False
+    if not isinstance(optimizer, Object) or (role_of(optimizer) != "optimizer" and isinstance(optimizer, Unknown)):
+        return False
+    _by_engine(machine, scaler, loss, Arguments())
+    due = next((name for name in arguments.keywords if "update" in name), "")
+    flags = {each.arg: each.value for each in getattr(machine.node, "keywords", ())}
+    if machine.decide(arguments.keywords.get(due, True), flags.get(due)):
+        machine.call(machine.attribute(optimizer, "step"), Arguments())
+    else:
+        machine.trace.survived.add(machine.node)  # This path comes to the call, and not to the step in it.
+    return True
 
 
 def _presuming(machine: Machine, condition: Presumption, run: Callable[[], Value]) -> Value:

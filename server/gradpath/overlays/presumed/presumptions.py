@@ -34,6 +34,7 @@ has, `owners.py`. The rest is done where the thing is used:
 | the only optimizer in a function or class, beside the only model | owns that model, whatever its name | there is nothing else that it could own |
 | any other unknown optimizer | owns no known parameters | nothing is reported of it |
 | what is called a schedule or a warm-up, and steps | moves no parameter, and calls nothing that does | that is for the optimizer |
+| a scaler that is called with a loss and an optimizer | goes backward and steps, and clears nothing | timm's does |
 | a closure that clears gradients, for an unseen optimizer | may be called more than once | LBFGS does so |
 | the entries of a mapping that a model gives (`unseen_mappings.py`) | are those that the program names, else two of a kind | `sum(losses.values())` names none |
 | `zero_grad()` of a model or an optimizer with a name of its own | clears the gradients of that model, and no others | that is what the name is for |

@@ -204,6 +204,11 @@ def is_schedule(place: str) -> bool:
 _SCHEDULE = regex(r"sched|warm_?up", re.IGNORECASE)
 
 
+def is_scaler(name: str) -> bool:
+    """True if a name is that of what scales a loss: one that is called does all that follows as well."""
+    return name.lower().endswith("scaler")
+
+
 def steps_along(place: str) -> bool:
     """True if the name of what is stepped is that of a companion of an optimizer: a schedule, a profiler, a world."""
     return _COMPANION.search(place) is not None

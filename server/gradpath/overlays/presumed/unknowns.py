@@ -49,7 +49,7 @@ from gradpath.overlays.presumed.absences import is_cleared, note_handed
 from gradpath.overlays.presumed.asked import computed_without_gradients, is_open
 from gradpath.overlays.presumed.callbacks import hand_over
 from gradpath.overlays.presumed.clearing import ASKING, OVERWRITING, dotted_name, is_gradient
-from gradpath.overlays.presumed.presumed_methods import CALLED, METHODS
+from gradpath.overlays.presumed.presumed_methods import CALLED, METHODS, train_by_scaler
 from gradpath.overlays.presumed.presumed_tensors import (
     drawn_again,
     is_loss,
@@ -459,6 +459,8 @@ def _change_owner(machine: Machine, unknown: Unknown, owner: Unknown, arguments:
 
 def _change_gradients(machine: Machine, unknown: Unknown, arguments: Arguments, *, data: bool) -> None:
     """The effect of a call on gradients: it may clear them, or lend them to unseen code."""
+    if train_by_scaler(machine, unknown, arguments):
+        return
     if not data and effects.may_clear(machine, unknown, arguments):
         weights.clear(machine)
         given = _in_hands(unknown, arguments)

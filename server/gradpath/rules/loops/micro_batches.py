@@ -121,8 +121,15 @@ def _may_wait(trace: Trace, step: Stepped) -> bool:
     """True if the path has decided that a step is due."""
     decided = {decision.node for decision in trace.decisions}
     written = set(map(_spelled, decided))  # What was decided once is not decided again.
-    tests = tests_of(trace, step.site)
+    tests = _waits_for(trace, step)
     return any(_spelled(test) in written or any(holds(test, part) for part in decided) for test in tests)
+
+
+def _waits_for(trace: Trace, step: Stepped) -> list[ast.expr]:
+    """The conditions of a step, with a flag that its call is handed and that decides it: `scaler(..., update=due)`."""
+    decided = {decision.node for decision in trace.decisions}
+    handed = (each.value for each in getattr(step.site.node, "keywords", ()))
+    return [*(each for each in handed if each in decided), *tests_of(trace, step.site)]
 
 
 @noted
@@ -132,7 +139,7 @@ def _spelled(node: ast.AST) -> str:
 
 def _is_due_with(trace: Trace, event: Lent | Cleared, step: Stepped) -> bool:
     """True if something happens when the step is due, under the same conditions."""
-    tests = tests_of(trace, step.site)
+    tests = _waits_for(trace, step)
     return bool(tests) and all(test in tests_of(trace, event.site) for test in tests)
 
 
@@ -161,7 +168,7 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     blocks = [each for each in inside(loop, ast.If) if any(each.test is test for test in tests)]
     if looks_at_gradients(trace, blocks):
         return False
-    if _is_last_before(trace, backward, step) and _is_over(trace, loop, step):
+    if _is_last_before(trace, backward, step) and _is_over(trace, backward, loop, step):
         return True
     counting = [test for test in tests if _counts(_meant(trace, test)) or _counts_up(trace, loop, step, test)]
     if not counting:
@@ -175,16 +182,22 @@ def _shares_out(trace: Trace, backward: BackwardRan, cleared: Cleared, step: Ste
     return True
 
 
-def _is_over(trace: Trace, loop: ast.AST, step: Stepped) -> bool:
-    """True if a step comes once, when a loop of the same function is over, and no step comes in it."""
+def _is_over(trace: Trace, backward: BackwardRan, loop: ast.AST, step: Stepped) -> bool:
+    """True if a step comes once, when a loop is over, be it that of a function called before, and none comes in it."""
     around = ancestry(trace, step.site.node)
-    if (
-        loop in around
-        or function_of(trace, step.site.node) is not function_of(trace, loop)
-        or tests_of(trace, step.site)
-    ):
+    if loop in around or tests_of(trace, step.site):
         return False
+    function = function_of(trace, step.site.node)
+    if function is not function_of(trace, loop):
+        frames = (ancestry(trace, each.node) for each in backward.site.frames() if each.path == step.site.path)
+        calls = [each for each in frames if each and (function is None or function in each)]
+        if not calls or _innermost(calls[0]) is not _innermost(around):
+            return False
     return not any(loop in ancestry(trace, frame.node) for each in trace.of(Stepped) for frame in each.site.frames())
+
+
+def _innermost(around: Sequence[ast.AST]) -> ast.AST | None:
+    return next((each for each in reversed(around) if isinstance(each, (*LOOPS, Definition))), None)
 
 
 def _is_last_before(trace: Trace, backward: BackwardRan, step: Stepped) -> bool:
@@ -264,7 +277,7 @@ def _conditions(trace: Trace, loop: ast.AST, step: Stepped) -> Iterator[ast.expr
         loops = [each for each in ancestry(trace, frame.node) if isinstance(each, LOOPS)]
         if loops and loops[-1] is loop:
             if not _steps_twice(trace, frame, loop):
-                yield from tests_of(trace, step.site)
+                yield from _waits_for(trace, step)
             return
         if loop in loops:
             return

@@ -11,7 +11,7 @@ from gradpath.findings import cuts
 from gradpath.findings.graphs import leaves, moves_any, nodes_of, of_one_element, reach, reached_leaves, terms_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, same_activation, short_operation
-from gradpath.findings.syntax import call_of
+from gradpath.findings.syntax import Definition, ancestry, call_of
 from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose, places_of
 from gradpath.findings.ways import Severed, ways_to
 from gradpath.fixes.cut_fixes import undone
@@ -19,8 +19,9 @@ from gradpath.interpreter.events import BackwardRan, Mixed, Mutated, Site, Stepp
 from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.terms.constant_criteria import LOSSES
 from gradpath.rules.terms.constant_gradients import asked_for, constant_gradients
-from gradpath.rules.terms.summands import SCALING, constants, on_the_way, terms
-from gradpath.source.index import holds
+from gradpath.rules.terms.summands import SCALING, constants, on_the_way, terms, unscaled
+from gradpath.source.index import holds, inside
+from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.traversal import reachable
 from gradpath.support.words import words
@@ -206,11 +207,16 @@ def _by_values_alone(
     for parameter, ways in ways_to(trace, value, ran, picked=True):
         if not ways.sure or not ways.cuts:
             continue
-        slips = [each for each in ways.cuts if _is_here(trace, each.site) and not is_on_purpose(trace, source, each)]
+        slips = [
+            each
+            for each in ways.cuts
+            if _is_here(trace, each.site)
+            and (not is_on_purpose(trace, source, each) or _is_measured_beside(trace, value, each.site))
+        ]
         if not slips or any(map(is_of_another_time, ways.cuts)):
             continue
         cause = slips[0].cause
-        one = scalar or _unscaled(value).one_element is True or cause.tensor.operation == PRESUMED_LOSS
+        one = scalar or unscaled(value).one_element is True or cause.tensor.operation == PRESUMED_LOSS
         off = one and cause.how in (*_VALUES_ALONE, *cuts.COPIES)
         off = off or (cause.how in SWITCHED_OFF and _is_of_live_input(value))
         off = off or (one and (_is_of_score(cause) or _is_of_array(value)))
@@ -228,7 +234,7 @@ def _is_of_score(cause: cuts.Cause) -> bool:
 
 def _is_of_array(value: Tensor) -> bool:
     """True if a term was computed by NumPy, of what was detached to become an array."""
-    cut = _unscaled(value).cut
+    cut = next((each.cut for each in unscaled(value).lineage() if each.cut is not None), None)
     return cut is not None and cut.how == "numpy"
 
 
@@ -266,6 +272,31 @@ def _is_measured(value: Tensor, trace: Trace) -> bool:
     )
 
 
+def _is_measured_beside(trace: Trace, value: Tensor, cut: Site) -> bool:
+    """True if a setting chooses a loss of what is cut off, and not the cut alone: both are in the same branch.
+
+    Where the other branch computes the same of what is not cut off, it does choose the cut.
+    """
+    around = _arms(trace, cut.node)
+    for each in _onward(value):
+        call = call_of(trace, each.origin.node) if each.operation.endswith(LOSSES) else None
+        arms = {} if call is None else _arms(trace, call)
+        if around and all(arms.get(branch) is arm for branch, arm in around.items()):
+            others = [one for branch, arm in around.items() for one in (branch.body, branch.orelse) if one is not arm]
+            names = {last_name(node.func) for other in others for one in other for node in inside(one, ast.Call)}
+            if call is not None and last_name(call.func) not in names:
+                return True
+    return False
+
+
+def _arms(trace: Trace, node: ast.AST) -> dict[ast.If, list[ast.stmt]]:
+    """The branches of its function that a node is in, each with the arm that it stands in."""
+    around = ancestry(trace, node)
+    first = max((i for i, each in enumerate(around) if isinstance(each, Definition)), default=0)
+    branches = (each for each in around[first:] if isinstance(each, ast.If))
+    return {each: each.body if any(one in each.body for one in around) else each.orelse for each in branches}
+
+
 def _of_rows(trace: Trace, value: Tensor, added: Site, ran: BackwardRan, asked: list[BackwardCall]) -> Iterator[Term]:
     """A penalty of a Jacobian that was filled with one gradient at a time."""
     for each in _gathered(trace, value):
@@ -300,20 +331,10 @@ def _onward(value: Tensor) -> list[Tensor]:
 
 def _is_penalty(term: Tensor, gradient: Tensor) -> bool:
     """True if a term is one number that was computed from a gradient without a graph, and not the gradient itself."""
-    if gradient.operation != "gradient" or gradient.requires_grad or _unscaled(term).one_element is not True:
+    if gradient.operation != "gradient" or gradient.requires_grad or unscaled(term).one_element is not True:
         return False
     made = [each.operation for each in term.lineage()]
     return any(each.endswith(LOSSES) or short_operation(each) in _MEASURES for each in made)
-
-
-def _unscaled(term: Tensor) -> Tensor:
-    """A term before a setting scaled it, of which nothing is known, not even that it is one number."""
-    while term.one_element is None and short_operation(term.operation) in SCALING:
-        computed = [each for each in term.maker if each.operation]
-        if len(computed) != 1:
-            break
-        term = computed[0]
-    return term
 
 
 def _is_apart(source: Tensor, graph: dict[Node, None]) -> bool:

@@ -18,6 +18,7 @@ from gradpath.findings.ways import ways_of
 from gradpath.fixes.cut_fixes import added
 from gradpath.interpreter.events import BackwardRan, Built, CutOff, Site, Stepped, in_record, tensor_of
 from gradpath.interpreter.trace import Trace, once
+from gradpath.rules.terms.summands import unscaled
 from gradpath.source.index import names_of
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -62,15 +63,15 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
     runs = [run for run in trace.of(BackwardRan) if run.call.accumulates]
     followed = is_whole(trace) and not has_others(trace) and not trace.survived
     waiting = _waiting(trace, runs) if runs and followed else {}
-    ends = _unread_nodes(trace) if waiting else set()
+    ends = unread_nodes(trace) if waiting else set()
     for event in reversed(trace.of(Built) if waiting else ()):
         ran = next((run for run in reversed(runs) if _is_beside(event.site, run.site)), None)
         loss = next(iter(event.node.outputs), None)
-        if ran is None or event.node not in ends or loss is None or loss.one_element is not True:
+        if ran is None or event.node not in ends or loss is None or unscaled(loss).one_element is not True:
             continue
         own = (leaf for leaf in leaves([event.node]) if id(leaf) in waiting)
         missed = [leaf for leaf in own if not _is_cut_off(trace, loss, leaf)]
-        if missed and not _is_passed_on(trace, loss):
+        if missed and not is_passed_on(trace, loss):
             found = LeftOut(*_named_at(trace, source, loss, ran), tuple(missed), ran, waiting[id(missed[0])])
             for leaf in missed:
                 del waiting[id(leaf)]
@@ -101,7 +102,7 @@ def _waiting(trace: Trace, runs: Sequence[BackwardRan]) -> dict[int, Stepped]:
 
 
 @once
-def _unread_nodes(trace: Trace) -> set[Node]:
+def unread_nodes(trace: Trace) -> set[Node]:
     """The nodes that no other node takes a tensor of, and that no backward has executed."""
     built = trace.of(Built)
     used = {edge for event in built for edge in event.node.edges}
@@ -122,7 +123,7 @@ def _is_cut_off(trace: Trace, loss: Tensor, leaf: Tensor) -> bool:
     return False
 
 
-def _is_passed_on(trace: Trace, loss: Tensor) -> bool:
+def is_passed_on(trace: Trace, loss: Tensor) -> bool:
     """True if something else may back-propagate a loss: it was returned, kept or handed to what is not seen.
 
     Or it was compared, as with the loss that may be taken in its place: `first if first > second else second`.
@@ -164,10 +165,10 @@ def left_out_penalties(trace: Trace, source: Source, ran: BackwardRan) -> Iterat
     made = [event for event in before if event.site.loops == ran.site.loops]
     spare = {each for event in made for each in event.operands if each in _spare_gradients(trace)}
     spent = {node.site.node for node in executed_nodes(trace)}
-    ends = {node for node in _unread_nodes(trace) if node.site.node not in spent}
+    ends = {node for node in unread_nodes(trace) if node.site.node not in spent}
     for event in made:
         penalty = next(iter(event.node.outputs), None)
-        if event.node not in ends or penalty is None or _is_passed_on(trace, penalty) or not bindings(trace, penalty):
+        if event.node not in ends or penalty is None or is_passed_on(trace, penalty) or not bindings(trace, penalty):
             continue  # A tensor without a name is there to be watched.
         gradient = next((each for each in penalty.ancestors() if each in spare), None)
         if gradient is not None:
@@ -209,7 +210,7 @@ def late_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Repor
             and event.node not in executed
             and all(each.surely_requires_grad and each.node not in executed for each in rest)
             and _variable_of(statement_of(trace, event.site.node)) in names
-            and not any(_is_passed_on(trace, each) for each in event.node.outputs)
+            and not any(is_passed_on(trace, each) for each in event.node.outputs)
             and place_in(trace.events, event) > place_in(trace.events, ran)
         ):
             at = lifted(event.site, ran.site)

@@ -52,6 +52,22 @@ def constants(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Built, b
                 yield term, event, any(operand is each for each in subtracted)
 
 
+def unscaled(term: Tensor) -> Tensor:
+    """A term before a setting scaled it, of which nothing is known, not even that it is one number."""
+    return list(scalings(term))[-1]
+
+
+def scalings(term: Tensor) -> Iterator[Tensor]:
+    """A term, and what it was before each setting that scaled it, the last one first."""
+    yield term
+    while term.one_element is None and short_operation(term.operation) in SCALING:
+        computed = [each for each in term.maker if each.operation]
+        if len(computed) != 1:
+            break
+        term = computed[0]
+        yield term
+
+
 def _without_factor(trace: Trace, term: Tensor) -> Tensor:
     """A term before something scaled it of which nothing is known, and which does nothing but scale: a setting."""
     while term.requires_grad and term.node is not None:

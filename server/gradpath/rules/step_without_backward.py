@@ -17,7 +17,18 @@ from gradpath.findings.syntax import function_of
 from gradpath.findings.unreached import unreached
 from gradpath.fixes import requirement
 from gradpath.fixes.cut_fixes import added
-from gradpath.interpreter.events import BackwardRan, Bound, Built, Cleared, Flagged, GradientSet, Site, Stepped
+from gradpath.interpreter.events import (
+    BackwardRan,
+    Bound,
+    Built,
+    Cleared,
+    Flagged,
+    GradientSet,
+    Mutated,
+    Replaced,
+    Site,
+    Stepped,
+)
 from gradpath.interpreter.ownership import Attached, Drained
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
@@ -124,7 +135,7 @@ def _is_only_named(trace: Trace, steps: Sequence[Stepped]) -> bool:
 def _trains_copies(trace: Trace, flow: Sequence[Entry], steps: Sequence[Stepped]) -> bool:
     """True if the gradients arrive at copies of all unseen models that are stepped, and nothing hands them on.
 
-    Another optimizer has the copies: `untrained-parameter` tells of those that none has.
+    Another optimizer has the copies, or the program moves them itself: `untrained-parameter` tells of the others.
     """
     if not all(step.models and not step.updated for step in steps):
         return False
@@ -133,9 +144,16 @@ def _trains_copies(trace: Trace, flow: Sequence[Entry], steps: Sequence[Stepped]
     own = {id(tensor) for step in steps for tensor in step.unseen}
     if any(entry.effect is not Effect.CLEARED for entry in flow if entry.concerns_any(own)):
         return False
-    moved = {id(tensor) for step in trace.of(Stepped) for tensor in step.updated}
+    moved = {id(tensor) for step in trace.of(Stepped) for tensor in step.updated} | _written(trace)
     trained = {_original(leaf) for number, leaf in leaves_with_gradient(trace).items() if number in moved}
     return bool(own) and all(tensor in trained for step in steps for tensor in step.unseen)
+
+
+def _written(trace: Trace) -> set[int]:
+    """The leaves, and the models that they are of, that the program writes through `data`."""
+    written = (event.tensor for event in trace.among(Mutated, Replaced) if isinstance(event, Mutated | Replaced))
+    leaves_ = (each if each.cut is None or each.cut.source is None else each.cut.source for each in written)
+    return {id(one) for each in leaves_ for one in (each, each.member_of) if one is not None}
 
 
 def _original(leaf: Tensor) -> Tensor:

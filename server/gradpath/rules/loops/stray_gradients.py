@@ -196,7 +196,7 @@ def _learns_apart(leaf: Tensor, own: BackwardRan, made: frozenset[int]) -> bool:
     outputs = (each for node in own.executed for each in node.outputs if any(one is leaf for one in each.maker))
     given = (one for each in outputs for one in each.maker if one is not leaf)
     return any(
-        each.cut is not None and each.cut.source is not None and _depends_on(each.cut.source, made)
+        each.cut is not None and _depends_on(one if each.cut.source is None else each.cut.source, made)
         for one in given
         for each in one.lineage()
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gradpath.autograd.aliases import whole_of
 from gradpath.autograd.tensor import UNSEEN, Tensor
@@ -28,7 +28,7 @@ def left_frozen(trace: Trace, source: Source) -> Iterator[Report]:
     told: dict[Site, tuple[BackwardRan, BackwardRan]] = {}
     for event in flags:
         tensor = whole_of(event.tensor)
-        learner = known.get(id(tensor))
+        learner = known.get(id(tensor)) or _whole(known, tensor)
         if event.value or learner is None:
             continue
         around = _loops(trace, event.site)
@@ -57,6 +57,12 @@ def left_frozen(trace: Trace, source: Source) -> Iterator[Report]:
             ),
             help="thaw it when that is done, or compute what it gives under `torch.no_grad()`, and freeze nothing",
         )
+
+
+def _whole(known: Mapping[int, Learner], part: Tensor) -> Learner | None:
+    """The model that is not seen, and that is trained as a whole, of which a part was frozen."""
+    models = (each for each in known.values() if each.tensor.operation == UNSEEN) if part.operation == UNSEEN else ()
+    return next((each for each in models if any(one is part.storage for one in each.tensor.storage.whole())), None)
 
 
 def _loops(trace: Trace, site: Site) -> set[int]:

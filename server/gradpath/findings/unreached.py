@@ -9,7 +9,7 @@ from gradpath.autograd.tensor import PRESUMED, SWITCHED_OFF, UNSEEN, Tensor
 from gradpath.findings import cuts
 from gradpath.findings.estimates import Estimate, estimate_with
 from gradpath.findings.gradient_flow import is_whole, lent, looks_at_gradients, optimizer_name
-from gradpath.findings.graphs import moved_leaves
+from gradpath.findings.graphs import moved_leaves, reached_leaves
 from gradpath.findings.learning import Learner, has_strangers, learners
 from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source
@@ -115,7 +115,8 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
 def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
     """True if an unseen optimizer need not have a parameter: one that is seen, or one beside others that learn.
 
-    Whose flag the program sets is meant to learn.
+    Whose flag the program sets is meant to learn. Where what is back-propagated comes from code that is not seen, and
+    from no model, that is what the optimizer is for.
     """
     if not all(any(one is learner.tensor for one in step.unseen) for step in learner.stepped):
         return False
@@ -127,7 +128,16 @@ def _may_be_left_out(trace: Trace, learner: Learner) -> bool:
     given = (each for each in learners(trace).values() if each.given)
     others = (each for each in given if each.stepped or each.tensor.operation != UNSEEN)
     beside = any(steppers.issuperset(id(step.optimizer) for step in each.stepped) for each in others)
+    beside = beside or any(map(_is_of_strangers, trace.of(BackwardRan)))
     return beside and all(event.tensor is not learner.tensor for event in trace.of(Flagged))
+
+
+def _is_of_strangers(run: BackwardRan) -> bool:
+    """True if a backward reaches no parameter, and goes through what a call gave that is not one of a model."""
+    given = (each for node in run.executed if node.is_open for each in node.outputs if each.operation == PRESUMED)
+    called = (each for each in given if isinstance(each.origin.node, ast.Call))
+    strange = any(not any(one.is_parameter for one in each.lineage()) for each in called)
+    return strange and not reached_leaves(run)
 
 
 def _may_be_spared(trace: Trace, parameter: Tensor, severed: Sequence[Severed]) -> bool:

@@ -94,8 +94,8 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
         return negation(machine, negation(machine, unknown) if same else unknown)
     if operator in _COMPARISONS:
         key = ("compare", operator, reflected, unknown.number, identity(other))
-        if operator == "eq" and equalities.is_another(machine, unknown, other, key):
-            return False
+        if (answer := equalities.settled(machine, unknown, operator, other, key, reflected=reflected)) is not None:
+            return answer
         made = machine.unknown("comparison", key, (unknown, other))
         if isinstance(made, Unknown) and unknown.hint is not UNDEFINED:
             made.hint = _compared(operator, unknown.hint, other)
@@ -357,8 +357,7 @@ def _in_hands(unknown: Unknown, arguments: Arguments) -> tuple[object, ...] | No
 
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
     """The result of calling something unknown."""
-    optimizer = chosen_classes.optimizer_class(unknown)
-    if optimizer is not None:
+    if (optimizer := chosen_classes.optimizer_class(unknown)) is not None:
         return machine.call(optimizer, arguments)
     hooked = unknown.name != "forward"
     if unknown.name == "forward" and unknown.owner is not None and role_of(unknown.owner) == "model":

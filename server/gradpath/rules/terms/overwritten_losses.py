@@ -12,7 +12,7 @@ from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import LOOPS, ancestry, statement_of
 from gradpath.interpreter.events import BackwardRan, Bound, Site
 from gradpath.interpreter.trace import Trace, once
-from gradpath.rules.terms.left_out_losses import is_passed_on, unread_nodes
+from gradpath.rules.terms.left_out_losses import is_passed_on, left_out_losses, unread_nodes
 from gradpath.rules.terms.summands import scalings, unscaled
 from gradpath.source.index import inside
 
@@ -31,7 +31,8 @@ def overwritten_losses(trace: Trace, source: Source, ran: BackwardRan) -> Iterat
             continue
         depth = len(own[-1].site.loops)
         missed = [each for each in own[:-1] if len(each.site.loops) == depth and _is_missed(trace, statement, each)]
-        if len(missed) == len(own) - 1 and _is_alone(last, own[-1].site):
+        told = {each.site.node for each in left_out_losses(trace, source)}  # Whose parameters nothing else trains.
+        if len(missed) == len(own) - 1 and _is_alone(last, own[-1].site) and own[-1].site.node not in told:
             yield _report(own, ran)
 
 

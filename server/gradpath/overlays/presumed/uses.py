@@ -372,9 +372,9 @@ def _stepped(call: ast.Call) -> str:
 
 
 _OF_OPTIMIZERS = words(
-    "add_param_group defaults load_state_dict optimizer param_groups state state_dict step zero_grad"
+    "add_param_group defaults load_state_dict optimizer is_second_order param_groups state state_dict step zero_grad"
 )
-"""The attributes of `torch.optim.Optimizer`, and of those that wrap one."""
+"""The attributes of `torch.optim.Optimizer`, of those that wrap one, and that which timm gives to some."""
 
 
 def _methods(calls: Sequence[ast.Call], one_by_one: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:

@@ -183,7 +183,7 @@ def instance_attribute(machine: Machine, instance: Instance, name: str) -> Value
     if isinstance(getter, Object) and getter.binds:
         return machine.call(getter, Arguments([instance, name]))
     cause = "attribute of an unknown base" if instance.cls.open else "attribute set elsewhere"
-    data = machine.library.is_option(name)
+    data = machine.library.is_option(machine, name, instance)
     machine.trace.undefined |= set() if instance.cls.open else {f".{name}"}
     return machine.unknown_from(Attribute(instance, name, cause), ("attr", id(instance), name), data=data)
 

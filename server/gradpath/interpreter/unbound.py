@@ -24,7 +24,7 @@ def undefined(machine: Machine, name: str) -> Value:
     if meant is not UNDEFINED:
         return meant
     machine.trace.undefined.add(name)
-    made = machine.unknown_from(Undefined(name), ("name", name), data=machine.library.is_option(name))
+    made = machine.unknown_from(Undefined(name), ("name", name), data=machine.library.is_option(machine, name))
     machine.library.bound(machine, name, made)
     return made
 

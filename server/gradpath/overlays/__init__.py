@@ -320,9 +320,12 @@ class Overlays:
         """The values that the running bodies hold, for fixes that need a path to one."""
         return keeping.kept(frame)
 
-    def is_option(self, name: str) -> bool:
-        """True if an attribute of that name, which is not seen to be set, is presumed to be plain data."""
-        return roles.is_option(name)
+    def is_option(self, machine: Machine, name: str, instance: Instance | None = None) -> bool:
+        """True if an attribute of that name, which is not seen to be set, is presumed to be plain data.
+
+        That of an instance is where the methods of its class read it like settings.
+        """
+        return roles.is_option(name) or (instance is not None and uses.holds_settings(machine, instance.cls, name))
 
     def forget(self, machine: Machine, instance: Instance, name: str) -> None:
         """Make an attribute unknown, since unseen code may have set it. A list stays one, with unknown items.

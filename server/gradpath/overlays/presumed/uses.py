@@ -94,6 +94,15 @@ def role_of_parameter(function: Function, name: str, default: Value = None) -> s
     return _role(function.node, function.owner, name, function.scope)
 
 
+def holds_settings(machine: Machine, owner: Class, name: str) -> bool:
+    """True if the methods of a class read an attribute of `self` like settings that are called like an optimizer."""
+    if role_of_name(name) != "optimizer":
+        return False
+    find = _finder(owner, machine.globals)
+    classes = (each.node for each in owner.mro if isinstance(each.node, ast.ClassDef))
+    return any(_of_class(each, find).told.get(f"self.{name}") == SETTINGS for each in classes)
+
+
 def note_binding(machine: Machine, value: Unknown, name: str, before: Value = None) -> None:
     """Something unknown is bound to a variable, or to an attribute, that held `before`.
 

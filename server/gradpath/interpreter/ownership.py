@@ -74,11 +74,15 @@ class Overlooked:
 
 @dataclass(frozen=True, slots=True)
 class FlagMissed:
-    """The program meant to freeze `tensors`, or to thaw them, and set an attribute that nothing reads to `value`."""
+    """The program meant to freeze `tensors`, or to thaw them, and set an attribute that nothing reads to `value`.
+
+    `by_name` says that nothing but its name tells a module.
+    """
 
     tensors: tuple[Tensor, ...]
     value: bool
     site: Site
+    by_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)

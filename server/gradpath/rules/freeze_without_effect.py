@@ -116,11 +116,17 @@ def _report(trace: Trace, source: Source, event: FlagMissed, shown: Step | None)
         way = f"call `requires_grad_({event.value})`, which reaches all parameters of a module"
     return Report(
         event.site,
-        f"`{text}` {'thaws' if event.value else 'freezes'} nothing: {why}",
+        f"`{text}` {'thaws' if event.value else 'freezes'} nothing: {why}" + _presumed(event, target),
         (Step(event.site, "sets an attribute that nothing reads"), *([] if shown is None else [shown])),
         help=way,
         fixes=source.proposed(_fixes(source, event, assigned)),
     )
+
+
+def _presumed(event: FlagMissed, target: ast.expr | None) -> str:
+    if event.by_name and isinstance(target, ast.Attribute):
+        return f", if `{ast.unparse(target.value)}` is one"
+    return ""
 
 
 def _report_compared(source: Source, event: FlagMissed, compared: ast.Compare, shown: Step | None) -> Report:

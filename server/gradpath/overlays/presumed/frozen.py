@@ -24,6 +24,7 @@ from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.module_methods import DRAWN, note_drawn
 from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.source.index import contents
 from gradpath.source.nodes import nodes, noted
 from gradpath.support.lazy_regex import regex
 from gradpath.support.words import words
@@ -88,16 +89,33 @@ def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
     if not (name == missed_flags.FLAG or missed_flags.is_near(name)):
         return
     models: list[Unknown] = []
+    by_name = False
     match model_parts.whole_of(target):
         case Unknown(origin=Call(of=Unknown(name=method, owner=Unknown() as model))) if method in model_parts.CHILDREN:
             models = [model]
         case _ if name != missed_flags.FLAG:
             models = model_parts.models_of_parameter(target)
         case Unknown() if target.role == "model" or (
-            isinstance(machine.node, ast.Attribute) and uses.is_called(machine, place_of(machine.node.value))
+            isinstance(machine.node, ast.Attribute)
+            and (uses.is_called(machine, place_of(machine.node.value)) or _has_weight(machine, machine.node.value))
         ):
             models = [target]
-    missed_flags.tell(machine, value, [weights.weights_of(machine, each) for each in models])
+        case Unknown() if role_of(target) == "model" and model_parts.is_of_model(target):
+            models, by_name = [target], True
+    missed_flags.tell(machine, value, [weights.weights_of(machine, each) for each in models], by_name=by_name)
+
+
+def _has_weight(machine: Machine, part: ast.expr) -> bool:
+    """True if the running function, or its class, reads a weight of what it calls so: a module, and no parameter."""
+    function = machine.frame.function
+    owner = None if function is None else function.owner or machine.frame.owner
+    classes = () if owner is None else (each.node for each in owner.mro if isinstance(each.node, ast.ClassDef))
+    return any(ast.unparse(part) in _with_weights(each) for each in (machine.body, *classes))
+
+
+@noted
+def _with_weights(body: ast.AST) -> frozenset[str]:
+    return frozenset(ast.unparse(each.value) for each in contents(body).attributes if each.attr in ("bias", "weight"))
 
 
 def compared(machine: Machine, node: ast.Compare) -> None:

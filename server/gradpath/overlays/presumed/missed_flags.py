@@ -24,11 +24,11 @@ def on_tensor(machine: Machine, tensor: Tensor, name: str, value: Value) -> None
         tell(machine, value, [tensor])
 
 
-def tell(machine: Machine, value: Value, tensors: Iterable[Tensor]) -> None:
+def tell(machine: Machine, value: Value, tensors: Iterable[Tensor], *, by_name: bool = False) -> None:
     """Note the parameters whose flag is another one than the program thinks that it sets."""
     missed = tuple(each for each in tensors if each.flag is not value)
     if isinstance(value, bool) and missed:
-        machine.emit(FlagMissed(missed, value, machine.site()))
+        machine.emit(FlagMissed(missed, value, machine.site(), by_name))
 
 
 def is_near(name: str) -> bool:

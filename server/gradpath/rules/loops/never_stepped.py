@@ -204,7 +204,10 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
             other = None if arrived is None or around is None else _stepped_instead(trace, arrived)
             # What calls a method again may step in between: not where another optimizer does so in the method.
             whole = isinstance(around, ast.For | ast.While) or other is not None
-            if arrived is None or not whole or event.owner is not first.owner or _is_for_another(trace, first, arrived):
+            if arrived is None or not whole or event.owner is not first.owner:
+                return None
+            meant = other is None or _was_cleared_for_it(trace, other, arrived)
+            if meant and _is_for_another(trace, first, arrived):
                 return None
             if shared and not branches and _is_called_for_effect(trace, arrived, event):
                 return None
@@ -234,6 +237,18 @@ def _stepped_instead(trace: Trace, run: BackwardRan) -> Stepped | None:
             sites = {step.site.node for step in trace.of(Stepped) if step.optimizer is each.optimizer}
             return each if len(sites) > 1 else None
     return None
+
+
+def _was_cleared_for_it(trace: Trace, step: Stepped, run: BackwardRan) -> bool:
+    """True if an optimizer has cleared its gradients for a backward, so that its step is meant to use that one."""
+    events = trace.among(BackwardRan, Cleared, Stepped)
+    for event in reversed(events[: events.index(run)]):
+        match event:
+            case Cleared(owner=owner) if owner is step.optimizer:
+                return True
+            case Stepped(optimizer=optimizer) if optimizer is step.optimizer:
+                return False
+    return True
 
 
 def _gives_any(trace: Trace, run: BackwardRan, cleared: Cleared) -> bool:

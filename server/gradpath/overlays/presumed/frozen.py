@@ -81,13 +81,15 @@ def _note_turn(machine: Machine, models: Sequence[Unknown], value: Value) -> Non
         machine.remembered[_COME_FROZEN] = True
 
 
-def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
+def missed(machine: Machine, target: Unknown, name: str, value: Value) -> bool:
     """`child.requires_grad = False` of what is a module, and `p.require_grad = False`: nothing reads that.
+
+    True where it is a module by more than its name.
 
     The children of a model are modules, and so is what has a flag and is called somewhere: tensors are not.
     """
     if not (name == missed_flags.FLAG or missed_flags.is_near(name)):
-        return
+        return False
     models: list[Unknown] = []
     by_name = False
     match model_parts.whole_of(target):
@@ -103,6 +105,7 @@ def missed(machine: Machine, target: Unknown, name: str, value: Value) -> None:
         case Unknown() if role_of(target) == "model" and model_parts.is_of_model(target):
             models, by_name = [target], True
     missed_flags.tell(machine, value, [weights.weights_of(machine, each) for each in models], by_name=by_name)
+    return bool(models) and name == missed_flags.FLAG and not by_name
 
 
 def _has_weight(machine: Machine, part: ast.expr) -> bool:

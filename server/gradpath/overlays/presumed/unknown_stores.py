@@ -27,8 +27,8 @@ from gradpath.support.words import words
 
 def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -> None:
     """`unknown.name = value`: what is set is remembered; `requires_grad` and `grad` mean what they mean for tensors."""
-    frozen.missed(machine, unknown, name, value)
-    if name == "requires_grad":
+    is_module = frozen.missed(machine, unknown, name, value)
+    if name == "requires_grad" and not is_module:
         frozen.flag(machine, unknown, value)
     elif model_parts.is_of_model(unknown):
         frozen.part_set(machine, unknown, value)

@@ -100,7 +100,8 @@ def role_of(value: Value) -> str:
     if value.role:
         return value.role
     role = _role_of_kept(value) or role_of_name(value.name or value.label)
-    data = role and (value.is_data or is_of_settings(value))  # `cfg.model` has the settings of a model.
+    of_data = value.is_data and isinstance(value.origin, Attribute)  # `self.opt`, which is read like settings.
+    data = role and (of_data or is_of_settings(value))  # `cfg.model` has the settings of a model.
     return "" if data or (role == "model" and value.kind in OF_TENSORS) else role
 
 

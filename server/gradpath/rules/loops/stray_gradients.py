@@ -7,6 +7,7 @@ back-propagated, its step uses the sum of both.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -162,10 +163,8 @@ def _stepped_between(
 
 def _stepped_beside(trace: Trace, later: Sequence[Entry], stray: BackwardRan, mine: set[int]) -> frozenset[int]:
     """The weights that one backward alone gives gradients, which a step of theirs uses before they are cleared."""
-    runs = (run for run in trace.of(BackwardRan) if run.site.node is not stray.site.node)
-    rest = (
-        {id(each) for each in reached_leaves(stray)} - mine - {id(each) for run in runs for each in reached_leaves(run)}
-    )
+    given = {id(each) for each in reached_leaves(stray)} - mine
+    rest = {each for each in given if _givers(trace)[each] == {stray.site.node}}
     found: set[int] = set()
     for entry in later:
         if entry.effect is not Effect.ARRIVES and entry.concerns_any(rest):
@@ -173,6 +172,16 @@ def _stepped_beside(trace: Trace, later: Sequence[Entry], stray: BackwardRan, mi
             found |= touched if entry.effect is Effect.USED else set()
             rest = rest - touched
     return frozenset(found)
+
+
+@once
+def _givers(trace: Trace) -> dict[int, set[ast.AST]]:
+    """The backwards, by their places, that give each weight a gradient."""
+    found: dict[int, set[ast.AST]] = {}
+    for run in trace.of(BackwardRan):
+        for each in reached_leaves(run):
+            found.setdefault(id(each), set()).add(run.site.node)
+    return found
 
 
 def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[int]) -> bool:

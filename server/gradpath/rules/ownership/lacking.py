@@ -52,8 +52,9 @@ def strangers(trace: Trace, held: Set[int]) -> list[Tensor]:
 
 def reached_strangers(trace: Trace, kept: Set[int]) -> list[Tensor]:
     """The parameters that get gradients, those that are `kept` left out, and those of an unseen model that is."""
-    found = (leaf for leaf in leaves_with_gradient(trace).values() if leaf.is_parameter)
-    return [leaf for leaf in found if kept.isdisjoint((id(leaf), id(leaf.member_of)))]
+    found = leaves_with_gradient(trace)
+    strange = [leaf for number, leaf in found.items() if leaf.is_parameter and number not in kept]
+    return [leaf for leaf in strange if leaf.member_of is None or id(leaf.member_of) not in kept]
 
 
 def is_of_layer(tensor: Tensor) -> bool:

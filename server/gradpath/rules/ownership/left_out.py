@@ -304,8 +304,20 @@ _OTHERWISE = frozenset({"eval", "named_parameters", "parameters", "requires_grad
 
 def _follows(trace: Trace, own: Set[int], held: Set[int]) -> bool:
     """True if the module with these parameters works on what a trained one has computed."""
-    using = {event.node: None for key in own for event in _uses_of_views(trace).get(key, ())}
-    return any(not held.isdisjoint(map(id, leaves([node]))) for node in using)
+    using = (event.node for key in own for event in _uses_of_views(trace).get(key, ()))
+    return not _computed_with(trace, frozenset(held)).isdisjoint(using)
+
+
+@once
+def _computed_with(trace: Trace, held: frozenset[int]) -> set[Node]:
+    """The nodes through which a backward comes to some leaves, given by identity."""
+    found: set[Node] = set()
+    for event in trace.of(Built):
+        for edge in event.node.edges:
+            if edge in found or (edge.accumulates is not None and id(edge.accumulates) in held):
+                found.add(event.node)
+                break
+    return found
 
 
 @once

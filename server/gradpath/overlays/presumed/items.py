@@ -45,11 +45,24 @@ def _is_object(machine: Machine, item: Unknown | None) -> bool:
     """
     if item is None:
         return False
-    return role_of(item) in _ROLES or any(role_of(each) in _ROLES for each in _attributes(machine, item))
+    known = _OBJECT, item.number
+    if known not in machine.remembered and (
+        role_of(item) in _ROLES or any(role_of(each) in _ROLES for each in _attributes(machine, item))
+    ):
+        machine.remembered[known] = True
+    return known in machine.remembered
+
+
+def note_attribute(machine: Machine, item: Unknown, attribute: Value) -> None:
+    """The program asks an item of what is not seen for something: it may be an object that has models."""
+    if isinstance(item.origin, Item) and isinstance(attribute, Unknown):
+        known = machine.remembered.get((_ATTRIBUTES, item.number), ())
+        machine.remembered[_ATTRIBUTES, item.number] = (*known, attribute) if isinstance(known, tuple) else known
 
 
 def _attributes(machine: Machine, item: Unknown) -> Iterator[Unknown]:
-    return (each for each in machine.unknowns.values() if isinstance(each.origin, Attribute) and each.origin.of is item)
+    known = machine.remembered.get((_ATTRIBUTES, item.number), ())
+    return (each for each in (known if isinstance(known, tuple) else ()) if isinstance(each, Unknown))
 
 
 def place_of(machine: Machine, item: Unknown) -> int | str | None:
@@ -59,5 +72,7 @@ def place_of(machine: Machine, item: Unknown) -> int | str | None:
     return place if isinstance(place, int | str) else None
 
 
+_ATTRIBUTES = "attributes of an item"
+_OBJECT = "item that is an object"
 _DRAWN = "item that a loop has drawn"
 _ROLES = ("model", "optimizer")

@@ -234,6 +234,7 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
             said = conditions.name_of(unknown) if row.kind is Kind.PARAMETER else name
             made.kind, made.provenance = row.kind, row.provenance(said, unknown)
         weights.note_part(machine, unknown, made, name)
+        items.note_attribute(machine, unknown, made)
     return made
 
 

@@ -22,6 +22,7 @@ from gradpath.rules.terms.drawn_terms import drawn_terms
 from gradpath.rules.terms.idle_functions import idle_functions
 from gradpath.rules.terms.left_out_losses import late_terms, left_out_penalties
 from gradpath.rules.terms.overwritten_losses import overwritten_losses
+from gradpath.rules.terms.same_gradients import same_gradients
 from gradpath.rules.terms.self_comparisons import anchored, cancelled
 from gradpath.rules.terms.unused_terms import unused_terms
 from gradpath.support.fast_dataclasses import replace
@@ -51,6 +52,7 @@ def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST |
     yield from drawn_terms(trace, ran)
     yield from unused_terms(trace, source, ran)
     yield from flat_terms(trace, source, ran)
+    yield from same_gradients(trace, source, ran)
     yield from left_out_penalties(trace, source, ran)
     yield from late_terms(trace, source, ran)
     yield from overwritten_losses(trace, source, ran)

@@ -16,7 +16,7 @@ MODEL = regex(
     r"opt|optim|optimi[sz]er|sched|scheduler|loss|lr|n|nb|num|dim|size|d(?=_model$))_)"
     r"_?([a-z0-9_]+_)?(model|net|network|generator|discriminator|encoder|decoder|backbone|actor|critic|policy|classifier|"
     r"student|teacher|gen|disc|unet|rnn|lstm|gru|cnn|mlp|transformer|autoencoder|vae)"
-    r"(_?(targ|target|tgt|ema|old|[a-z0-9A-Z]{1,2}))?$"
+    r"(_?(targ|target|tgt|ema|old|(?!(bs|dl|ds|ep|fn|fp|id|lr|op|rb|wd)$)[a-z0-9A-Z]{1,2}))?$"
     r"|^_?(model|ds|deepspeed)_engine$|^(net|model)[A-Z]\w*$|^(net|model)_?[GDEF](_[A-Za-z0-9]+|\d)?$"
     r"|^_?[GDEF](_([A-Z]{1,2}|[A-Z]2[A-Z]|[abst]|ab|ba|copy|ema|model|net|shadow|source|src|target|tgt)?\d?|\d)?$"
 )

@@ -122,7 +122,7 @@ class Case:
         """
         if self.carried[0].reads:
             return None
-        appended = set(_appended(self.trace))
+        appended = set(appended_to(self.trace))
         for frame in self.carried[0].place.frames():
             if isinstance(frame.node, Definition):
                 continue  # The frame of the entered function, which has no caller.
@@ -130,7 +130,7 @@ class Case:
             around = frame.node if isinstance(statement, Compound) else statement
             for each in variables(around):
                 name = last_name(each)
-                if name in appended and not self._is_fresh(frame, each):
+                if name in appended and not self.is_fresh(frame, each):
                     return frame, each
         return self._gone_through(appended)
 
@@ -146,7 +146,7 @@ class Case:
                         return carried.use, each
         return None
 
-    def _is_fresh(self, frame: Site, variable: ast.expr) -> bool:
+    def is_fresh(self, frame: Site, variable: ast.expr) -> bool:
         """True if each iteration has a variable of its own: it is bound there before it is read."""
         if not isinstance(variable, ast.Name):
             return False
@@ -157,7 +157,7 @@ class Case:
         return not passed and binds_first(body, variable.id)
 
 
-def _appended(trace: Trace) -> Iterator[str]:
+def appended_to(trace: Trace) -> Iterator[str]:
     """The names (the last part of dotted ones) of what the program appends to."""
     for statement in trace.visits:
         for owner, method, _ in methods_called(statement):

@@ -9,11 +9,12 @@ from gradpath.autograd.tensor import REPARAMETRIZED
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings import cuts
 from gradpath.findings.cuts import CASTS, Cause, Switch, checkpoint_of, creates_graph, is_checkpoint, switch_of
+from gradpath.findings.definitions import is_read_out
 from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted, short_operation
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import is_read_out, removed
+from gradpath.fixes.moving import removed
 from gradpath.fixes.on_tensors import Rewriting, on_tensors, on_tensors_read
 from gradpath.fixes.requirement import required_earlier, thawed, unfrozen
 from gradpath.interpreter.events import Flagged, Site

@@ -61,7 +61,7 @@ class Taught:
     Where the path has `failed` in a backward, that is `failing`, with what it was on its way to. `stale` are the
     backwards that went through what was computed from parameters before these were updated. `frozen` are the parameters
     that the program froze and that learnt nothing, `thawed` those that it set free, with the place of that. `recorded`
-    are the places that added to a graph.
+    are the places that added to a graph. An optimizer that is `unseen` may own any parameter that no other one owns.
     """
 
     lessons: tuple[Lesson, ...]
@@ -76,6 +76,7 @@ class Taught:
     frozen: frozenset[Parameter] = frozenset()
     thawed: Mapping[Parameter, Place] = field(default_factory=dict)
     recorded: frozenset[Place] = frozenset()
+    unseen: bool = False
 
 
 def taught(trace: Trace) -> Taught:
@@ -242,6 +243,7 @@ class _Account:
             frozenset(of(each.tensor) for each in flags if not each.value) - self._given,
             {of(each.tensor): _place(each.site) for each in flags if each.value},
             frozenset(_place(each.site) for each in self._trace.of(Built)),
+            any(not each.known for each in self._trace.of(Stepped)),
         )
 
 
@@ -339,7 +341,8 @@ def still_learns(change: Change, *, truncated: bool = False) -> bool:
     free = {each for each, (file, line) in after.thawed.items() if file != change.path or line in kept}
     if frozen and frozen <= after.given - free:
         return False  # All that the program keeps out is let in.
-    if after.constant or len(after.lessons) < len(before.lessons):
+    unowned = before.given.difference(*before.owned.values()) if before.unseen else frozenset()
+    if after.constant or len(after.lessons) < len(before.lessons) or set(map(change.moved, unowned)) - after.given:
         return False
     owned = frozenset[Parameter]().union(*after.owned.values())
     if not after.failed and not after.lessons and not owned.isdisjoint(after.given):

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.cuts import CASTS, Cause
+from gradpath.findings.definitions import defining_expressions, feeding, given_to, is_read_out
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import defining_expressions, feeding, given_to, is_read_out, removed
+from gradpath.fixes.moving import removed
 from gradpath.interpreter.events import Bound, Mixed, ReadOut, Site, Stored
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way

@@ -10,13 +10,13 @@ from gradpath.autograd.tensor import Creation, Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.carrying import Case
 from gradpath.findings.cuts import switch_around
+from gradpath.findings.definitions import given_to
 from gradpath.findings.overwriting import Overwriting
 from gradpath.findings.rebinding import rebinding_of
 from gradpath.findings.report import Source
 from gradpath.findings.stories import name_of
 from gradpath.findings.syntax import ancestry, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import given_to
 from gradpath.interpreter.events import Applied, Bound, Built, Failed, Held, Mutated, Site, Stored
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way

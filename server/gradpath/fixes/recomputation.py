@@ -9,12 +9,13 @@ from functools import partial
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import UNSEEN, Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Safety
+from gradpath.findings.definitions import given_to
 from gradpath.findings.graphs import is_drawn, leaves, reach
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import Compound, Definition, ancestry, block_of, class_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import first_line, given_to, placed, repair_of
+from gradpath.fixes.moving import first_line, placed, repair_of
 from gradpath.interpreter.events import Named, Site, Stepped
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
@@ -180,6 +181,7 @@ def computed_where_read(trace: Trace, source: Source, node: Node) -> Iterator[Fi
                 everywhere = _reads(source.tree(frame.path), name)  # Also in a branch that the path did not take.
                 moving, document = _with_parts(function, statement), source.document(frame)
                 alone = readers and len(_reads(readers[0], name)) == len(everywhere)
+                alone = alone and not any(_is_made_in(leaf, moving) for leaf in leaves([node]))
                 if not alone or len(moving) == len(block_of(trace, statement)):
                     return
                 simple = inside(readers[0], ast.Assign, ast.AugAssign, ast.Expr, ast.Return)

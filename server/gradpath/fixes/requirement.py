@@ -10,19 +10,20 @@ from functools import partial
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.diagnostic import Edit, Fix, Range, Safety
 from gradpath.findings.cuts import Cause
+from gradpath.findings.definitions import given_to
 from gradpath.findings.graphs import is_drawn, reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted, target_of
 from gradpath.findings.syntax import ancestry, block_of, call_of, class_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.fixes.moving import given_to, placed, removed, repair_of
+from gradpath.fixes.moving import placed, removed, repair_of
 from gradpath.interpreter.events import BackwardRan, Bound, Built, Failed, Kept, Site, Stepped
 from gradpath.interpreter.ownership import Given, Named, Overlooked
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
-from gradpath.source.index import contents, inside, names_in, stored_names
+from gradpath.source.index import contents, holds, inside, names_in, pairs_of, stored_names
 from gradpath.source.nodes import last_name
 
 
@@ -207,14 +208,18 @@ def _remade(
     """The optimizer is made after the statement that binds what it lacks, gets its `parameters`, or is made again."""
     optimizer = edits.flat(document, making.targets[0])
     bound = edits.flat(document, binding.targets[0] if isinstance(binding, ast.Assign) else binding)
+    for outer in reversed(ancestry(trace, binding)[:-1]):  # What is done to each parameter is done after the loop.
+        if isinstance(outer, ast.For) and stored_names(outer.target) & names_in(binding) and not holds(outer, making):
+            binding = outer
     if function_of(trace, making) is function_of(trace, binding):
         after = edits.relocated(document, [making], partial(edits.insert_after, document, binding))
         yield from Fix.of(Repair(Way.OPTIMIZER_AFTER, (optimizer,), text=bound), Safety.UNSAFE, after)
-    if part:
+    if part and parameters not in ast.unparse(making):  # Else it has some of these already.
         group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
         added = edits.insert_after(document, binding, group)
         yield from Fix.of(Repair(Way.ADD_GROUP, (part,), text=group), Safety.UNSAFE, added)
-    again = edits.insert_after(document, binding, edits.flat(document, making))
+    same = re.split(r"\W", part)[0] in {"", *names_in(making)}  # Else it is made of what was put together before.
+    again = edits.insert_after(document, binding, edits.flat(document, making)) if same else None
     yield from Fix.of(Repair(Way.OPTIMIZER_AGAIN, (optimizer,), text=bound), Safety.UNSAFE, again)
 
 
@@ -254,24 +259,26 @@ def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator
     """`nn.ModuleList` (or its kin) around what is put into an attribute, so that `parameters()` finds it."""
     statement, document = statement_of(trace, overlooked.site.node), source.document(overlooked.site)
     nn = source.called("torch.nn", document.path)
-    if nn is None or not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+    pairs = {id(target): value for target, value in pairs_of(statement)}
+    made = pairs.get(id(overlooked.site.node), getattr(statement, "value", None))
+    if nn is None or made is None or not isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return
     kind = "Parameter" if overlooked.bare else "Module"
     wrapper = f"{nn}.{kind}{'Dict' if overlooked.kind == 'dict' else 'List'}"
-    new = edits.put_into(document, statement.value, wrapper)
-    for each in _lists_in(trace, statement):
+    new = edits.put_into(document, made, wrapper)
+    for each in _lists_in(trace, statement, made):
         new += edits.put_into(document, each, f"{nn}.{kind}List")
     yield Fix.by(Repair(Way.HOLD_IN, text=wrapper), Safety.UNSAFE, new)
 
 
-def _lists_in(trace: Trace, statement: ast.Assign | ast.AnnAssign) -> Iterator[ast.expr]:
-    """The lists that a function puts into the list that a statement makes: written in it, or appended."""
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
-    for each in given_to(trace, ast.unparse(target)):
+def _lists_in(trace: Trace, statement: ast.Assign | ast.AnnAssign, made: ast.expr) -> Iterator[ast.expr]:
+    """The lists that a function puts into the list that a statement has made: written in it, or appended."""
+    targets = [target for target, value in pairs_of(statement) if value is made] or [getattr(statement, "target", made)]
+    for each in given_to(trace, ast.unparse(targets[0])):
         match each:
-            case ast.List(elts=items) if each is statement.value:
+            case ast.List(elts=items) if each is made:
                 pass
-            case ast.ListComp(elt=item) if each is statement.value:
+            case ast.ListComp(elt=item) if each is made:
                 items = [item]
             case _:
                 items = [each] if function_of(trace, each) is function_of(trace, statement) else []

@@ -11,20 +11,21 @@ from collections.abc import Callable, Iterator, Sequence
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings import carrying, second_calls
-from gradpath.findings.carrying import Case
+from gradpath.findings.carrying import Case, appended_to
+from gradpath.findings.definitions import defining_expressions, given_to
 from gradpath.findings.graphs import is_drawn, is_freed, is_from_outside, nodes_of, reach, terms_of
 from gradpath.findings.stories import same_activation, since, stepped_since
 from gradpath.findings.syntax import Compound, Definition, ancestry, block_of, call_of, function_of, statement_of
 from gradpath.findings.trained import trained_next, trains_nothing, trains_nothing_upstream
 from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_where_kept, detached_where_read, detachments, living
-from gradpath.fixes.moving import given_to, removed
+from gradpath.fixes.moving import removed
 from gradpath.fixes.out_of_place import projected
 from gradpath.fixes.recomputation import Need, computed_where_read, recomputations
 from gradpath.fixes.requirement import parameter_of_result
-from gradpath.interpreter.events import Built, Cleared, Site, Stepped
+from gradpath.interpreter.events import Built, Cleared, Kept, Site, Stepped
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import contents, holds, methods_called
+from gradpath.source.index import contents, holds, methods_called, variables
 from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import replace
 
@@ -42,14 +43,42 @@ def emptied(case: Case) -> Iterator[Fix]:
         return
     document, last = case.source.document(case.again), statement_of(case.trace, case.again.node)
     name, here = edits.flat(document, container[1]), function_of(case.trace, case.loop) is function_of(case.trace, last)
-    safety = Safety.SAFE if holds_terms(case) else Safety.UNSAFE
+    others = _filled_beside(case, name)
+    names, last_line = (name, *others), case.loop.end_lineno or case.loop.lineno
+    later = (each for code in case.trace.visits if getattr(code, "lineno", 0) > last_line for each in variables(code))
+    kept = any(ast.unparse(each) in others for each in later)
+    safety = Safety.SAFE if holds_terms(case) and not kept else Safety.UNSAFE
+    lines = [f"{each}.clear()" for each in names]
     if here:
-        start = edits.insert_before(document, case.loop.body[0], f"{name}.clear()")
-        yield from Fix.of(Repair(Way.EMPTY_AT_START, (name,)), safety, start)
+        start = edits.insert_before(document, case.loop.body[0], *lines)
+        yield from Fix.of(Repair(Way.EMPTY_AT_START, names), safety, start)
     elif _is_window(case, name.rpartition(".")[2]):
         return
-    end = edits.insert_after(document, last, f"{name}.clear()")
-    yield from Fix.of(Repair(Way.EMPTY_AFTER, (name,), (case.again.line,)), safety, end)
+    end = edits.insert_after(document, last, *lines)
+    yield from Fix.of(Repair(Way.EMPTY_AFTER, names, (case.again.line,)), safety, end)
+
+
+def _filled_beside(case: Case, name: str) -> list[str]:
+    """The other lists that the same loss is computed from, which go on through all iterations as well: rewards."""
+    trace, document, filled = case.trace, case.source.document(case.again), set(appended_to(case.trace))
+    match call_of(trace, case.again.node):
+        case ast.Call(func=ast.Attribute(value=root, attr="backward")):
+            made = defining_expressions(trace, document, root)
+        case _:
+            return []
+    found = {ast.unparse(each): each for expression in made for each in variables(expression)}
+    goes_on = {text: last_name(each) in filled and not _is_begun(case, each) for text, each in found.items()}
+    return [text for text, open in goes_on.items() if open and text != name]
+
+
+def _is_begun(case: Case, variable: ast.expr) -> bool:
+    """True if the program begins a list again in each iteration, or empties it."""
+    begun = (each for each in given_to(case.trace, ast.unparse(variable)) if isinstance(each, ast.List))
+    deleted = (target for each in case.trace.visits if isinstance(each, ast.Delete) for target in each.targets)
+    emptied = [each.value for each in deleted if isinstance(each, ast.Subscript)]
+    emptied += [each for code in case.trace.visits for each, how, _ in methods_called(code) if how == "clear"]
+    is_emptied = last_name(variable) in map(last_name, emptied)
+    return is_emptied or any(holds(case.loop, each) for each in begun) or case.is_fresh(case.again, variable)
 
 
 def _is_window(case: Case, name: str) -> bool:
@@ -72,12 +101,19 @@ def forgotten(case: Case) -> Iterator[Fix]:
         if not found or isinstance(statement, (ast.Return, Compound)):
             continue
         for emptying in _EMPTYING:
-            lines = list(dict.fromkeys(emptying.format(each.text, each.text.partition("[")[0]) for each in found))
-            edit = edits.insert_after(case.source.document(frame), statement, *lines)
-            names, text = tuple(each.text for each in found), lines[0] if len(lines) == 1 else ""
+            made = {emptying.format(each.text, owner): each.text for each, owner in _owners(found, emptying)}
+            edit = edits.insert_after(case.source.document(frame), statement, *made) if made else None
+            names, text = tuple(made.values()), next(iter(made)) if len(made) == 1 else ""
             repair = Repair(Way.FORGET_AFTER, names, (statement.end_lineno or statement.lineno,), text)
             yield from Fix.of(repair, Safety.SAFE, edit)
         return
+
+
+def _owners(found: Sequence[Kept], emptying: str) -> Iterator[tuple[Kept, str]]:
+    """What is to be forgotten, each with the container that it is an item of, or is; a tensor is none."""
+    for each in found:
+        if "[" in each.text or "{1}" not in emptying or each.form.kind not in ("tensor", "detachable"):
+            yield each, each.text.partition("[")[0]
 
 
 _EMPTYING = ("{0} = None", "{1}.clear()", "del {0}")

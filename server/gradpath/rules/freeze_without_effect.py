@@ -152,8 +152,8 @@ def _fixes(source: Source, event: FlagMissed, statement: ast.Assign | None) -> I
         text = f"{owner}.requires_grad_({event.value})"
         edit = edits.replace(document, statement, text)
     else:
-        text = f"{owner}.requires_grad"
-        edit = edits.replace(document, target, text)
+        text = f"{owner}.requires_grad = {edits.flat(document, statement.value)}"
+        edit = edits.replace(document, target, f"{owner}.requires_grad")
     yield Fix.by(Repair(Way.THAW_IT if event.value else Way.FREEZE_IT, text=text), Safety.UNSAFE, (edit,))
 
 

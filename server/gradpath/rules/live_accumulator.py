@@ -13,7 +13,7 @@ from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import lifted, turn_of
 from gradpath.findings.syntax import function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.events import BackwardRan, Bound, Site, Stored
+from gradpath.interpreter.events import BackwardRan, Bound, Held, Site, Stored
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.filled_lists import lists
@@ -95,8 +95,11 @@ def _value(trace: Trace, found: Growing) -> tuple[Site, ast.expr] | None:
     own = _operand(trace, found.site.node, statement_of(trace, found.site.node))
     stored = [event.tensor for event in trace.of(Stored) if event.site.node is found.site.node]
     if own is None or (isinstance(own, ast.Call) and stored and not any(stored)):  # A record: `dict(loss=loss)`.
-        named = [each for each in _parts_stored(found.site.node) if _names(trace, each, found)]
+        kept = getattr(statement_of(trace, found.site.node), "value", None)
+        named = [each for each in _parts_stored(found.site.node, kept) if _names(trace, each, found)]
         own = named[0] if len(named) == 1 else None
+    elif isinstance(own, ast.Name) and _is_record(trace, own.id, found):
+        return None
     caller = found.site.caller
     here = None if own is None else (found.site, own)
     if own is None or caller is None or not isinstance(caller.node, ast.Call) or _is_made_here(trace, found, own):
@@ -110,7 +113,7 @@ def _operand(trace: Trace, node: ast.AST, statement: ast.stmt | None) -> ast.exp
     """The added expression: the right side of `+=`, the argument of `append`, the operand that is no total."""
     match node:
         case ast.Subscript() if isinstance(statement, ast.Assign) and node in statement.targets:
-            return statement.value
+            return None if isinstance(statement.value, _SEVERAL) else statement.value
         case ast.AugAssign(value=value):
             return _without_factor(value)
         case ast.BinOp() if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.IfExp):
@@ -119,21 +122,29 @@ def _operand(trace: Trace, node: ast.AST, statement: ast.stmt | None) -> ast.exp
             return _without_factor(left if _holds_total(right, statement) else right)
         case ast.Call(args=[ast.List(elts=[*_, last]) | ast.Tuple(elts=[*_, last]), *_]) if is_join(trace, node):
             return last
-        case ast.Call(args=[ast.Dict() | ast.Tuple() | ast.List() | ast.Set()]):
-            return None  # Several values, of which one is the tensor.
         case ast.Call(args=[argument]):
-            return argument
+            return None if isinstance(argument, _SEVERAL) else argument
     return None
 
 
-def _parts_stored(node: ast.AST) -> Sequence[ast.expr]:
-    """The values that a call puts into a container in one record."""
-    match node:
-        case ast.Call(args=[ast.Dict(values=values)]):
+_SEVERAL = ast.Dict | ast.Tuple | ast.List | ast.Set
+"""Records of several values, of which one is the tensor."""
+
+
+def _is_record(trace: Trace, name: str, found: Growing) -> bool:
+    """True if what the function has by a name is no tensor, but has the tensor as an item, like a step's outputs."""
+    bound = [each for each in trace.of(Bound) if each.name == name and each.site.caller is found.site.caller]
+    return bool(bound) and all(each.tensor is None and not isinstance(each.value, Held) for each in bound)
+
+
+def _parts_stored(node: ast.AST, kept: ast.expr | None) -> Sequence[ast.expr]:
+    """The values of one record that a call puts into a container, or that an item is given: what is `kept`."""
+    match node.args[0] if isinstance(node, ast.Call) and node.args else kept:
+        case ast.Dict(values=values):
             return values
-        case ast.Call(args=[ast.Tuple(elts=parts) | ast.List(elts=parts)]):
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
             return parts
-        case ast.Call(args=[ast.Call(args=positional, keywords=keywords)]):
+        case ast.Call(args=positional, keywords=keywords):
             return [*positional, *(each.value for each in keywords)]
     return ()
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.findings import cuts
+from gradpath.findings.definitions import is_read_out
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.rewrapping import Rewrapping, rewrapped_terms, rewrappings
 from gradpath.findings.stories import name_of
 from gradpath.findings.syntax import statement_of
 from gradpath.findings.unreached import unreached
 from gradpath.fixes import cut_fixes, edits
-from gradpath.fixes.moving import is_read_out, removed
+from gradpath.fixes.moving import removed
 from gradpath.fixes.on_tensors import Rewriting
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way

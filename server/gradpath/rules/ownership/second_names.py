@@ -16,7 +16,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.events import BackwardRan, Bound, Named, Site
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import variables
+from gradpath.source.index import pairs_of, variables
 from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -113,8 +113,8 @@ def _text_of(source: Source, named: Named | Bound) -> str:
 def _network_copied(trace: Trace, source: Source, named: Named | Bound) -> Iterator[Fix]:
     """`copy.deepcopy(model)` where a second name is bound to a network."""
     document = source.document(named.site)
-    match statement_of(trace, named.site.node):
-        case ast.Assign(value=value):
+    for target, value in pairs_of(statement_of(trace, named.site.node)):
+        if last_name(target) == named.name:
             known = source.called("copy", document.path)
             copied = f"{known or 'copy'}.deepcopy({edits.flat(document, value)})"
             top = Range(Position(1, 1), Position(1, 1))

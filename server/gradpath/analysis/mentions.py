@@ -13,7 +13,7 @@ from gradpath.support.fast_dataclasses import dataclass
 TELLING = frozenset({"backward", "grad", "zero_grad", "manual_backward", "retain_grad"})
 """Attributes whose presence makes a function worth entering; so does a call of `step` where gradients are on.
 
-So does one that hands an optimizer and a loss on: `update(self.optimizer, loss)`.
+So does one that hands an optimizer and a loss on: `update(self.optimizer, loss)`; and `grad(u, x)` by its own name.
 """
 
 
@@ -66,6 +66,7 @@ def _mentioned(node: ast.AST) -> Mentions:
             tells = tells or _hands_on_training(each)  # type: ignore[arg-type]
             if isinstance(callee, ast.Name):
                 called.add(callee.id)
+                tells = tells or callee.id == "grad"
             elif isinstance(callee, ast.Attribute):
                 methods.add(callee.attr)
                 steps = steps or (callee.attr == "step" and _may_train(callee.value))

@@ -69,7 +69,7 @@ def gradients(
     seeds: Sequence[Tensor] | None = None,
     known: Known | None = None,
 ) -> list[Tensor | None]:
-    """`torch.autograd.grad`: the gradients of `outputs` with regard to `inputs`, None for an unused one.
+    """`torch.autograd.grad`: the gradients of `outputs` with regard to `inputs`, None for one that is surely unused.
 
     `seeds` as in `backward`; `known` is what is known of the inputs.
     """
@@ -84,16 +84,14 @@ def gradients(
             result = _gradient(autograd, tensor, flows[target], create_graph)
             gradients_of.place(result, tensor, target, call)
             results.append(result)
-        elif allow_unused:
-            results.append(None)
-        elif _is_later(target, call) or (_is_of_its_own(target) and known.hidden(tensor)):
-            raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index)
-        elif (
+        elif not _is_unrelated(target, call, tensor, known) and (
             known.loose(tensor)
             or not _is_seen_through(autograd, outputs)
             or (known.sampled and any(each in flows for each in targets))
         ):
             results.append(_gradient(autograd, tensor, gradients_of.unseen(autograd, call), create_graph))
+        elif allow_unused:
+            results.append(None)
         else:
             raise AutogradError(FaultKind.UNUSED, tensor=tensor, call=call, index=index)
     return results
@@ -125,6 +123,11 @@ def _begin(
         if (not root.requires_grad and not _may_have_graph(root)) or _only_by_base(autograd, root):
             raise AutogradError(FaultKind.NO_GRAD, tensor=root, call=call)
     return call
+
+
+def _is_unrelated(target: Node, call: BackwardCall, tensor: Tensor, known: Known) -> bool:
+    """True if no root can have been computed from a tensor, whatever is not seen of them."""
+    return _is_later(target, call) or (_is_of_its_own(target) and known.hidden(tensor))
 
 
 def _is_later(target: Node, call: BackwardCall) -> bool:

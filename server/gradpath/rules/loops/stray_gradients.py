@@ -113,7 +113,7 @@ def _is_of_judge(
         judge = {id(each) for each in other.updated} & reached if isinstance(other, Stepped) else set[int]()
         if not judge or not judge.isdisjoint(stepped):
             continue
-        if _judges(leaf, [stray, *_beside(trace, stray, other, judge)], own, judge):
+        if _judges(leaf, [stray, *_beside(flow, stray, judge)], own, judge):
             begun = moment_of(flow, own)
             later = (entry.effect for entry in flow[begun + 1 :] if entry.concerns_any(judge))
             taught = not judge.isdisjoint(map(id, reached_leaves(own)))
@@ -232,28 +232,29 @@ def _depends_on(tensor: Tensor, weights: frozenset[int]) -> bool:
     return any(id(one) in weights for each in tensor.lineage() for one in (each, *each.maker))
 
 
-def _beside(trace: Trace, run: BackwardRan, step: object, weights: set[int]) -> Iterator[BackwardRan]:
-    """The other backwards whose gradients of some weights the same step uses, or may use."""
-    events = trace.among(BackwardRan, Stepped)
-    if not isinstance(step, Stepped):
-        return
-    for event in reversed(events[: events.index(run)]):
-        if isinstance(event, Stepped) and event.optimizer is step.optimizer:
-            return
-        if isinstance(event, BackwardRan) and not weights.isdisjoint(map(id, reached_leaves(event))):
-            yield event
+def _beside(flow: Sequence[Entry], run: BackwardRan, weights: set[int]) -> Iterator[BackwardRan]:
+    """The backwards before one whose gradients of some weights are still there, neither used nor cleared."""
+    for entry in reversed(flow[: moment_of(flow, run)]):
+        if entry.concerns_any(weights):
+            match entry.effect, entry.event:
+                case Effect.ARRIVES, BackwardRan() as before:
+                    yield before
+                case _:
+                    return
 
 
 def _judges(leaf: Tensor, stray: Sequence[BackwardRan], own: BackwardRan, judge: set[int]) -> bool:
-    """True if the weights of the judge were used for something else first, and again for the later loss."""
+    """True if the weights of the judge were used for what the leaf made and for something else, and then again.
+
+    An encoder that stands before the leaf's network does not judge it.
+    """
     before = {node for each in stray for node in each.executed}
     made = (each for root in own.call.roots for each in root.ancestors() if each.node is None)
     used_again = any(_uses(node, judge) for node in own.executed if node not in before)
     if not used_again and not any(_is_made_with(each, judge) for each in made):
         return False
-    return any(_uses(node, judge) and not _is_upstream(leaf, node) for node in before)
-
-
+    judged = {_is_upstream(leaf, node) for node in before if _uses(node, judge)}
+    return len(judged) == 2
 def _is_made_with(tensor: Tensor, weights: set[int]) -> bool:
     return len(tensor.maker) > 1 and any(id(each) in weights for each in tensor.maker)
 

@@ -44,6 +44,13 @@ OPTION = regex(
     r"[a-z_]+_(args|cfg|config|dims?|dir|epochs|file|filename|len|length|names?|path|size))$"
 )
 
+PREPARING = regex(
+    r"^_?(add_noise|augment|blur|collate|corrupt|crop|cut_?mix|de_?normali[sz]e|down_?sample|flip|jitter|mix_?up|"
+    r"normali[sz]e|one_?hot|pad|patchify|pre_?process|q_sample|resi[sz]e|tokeni[sz]e|to_device|transform(?!er)|un_?fold|"
+    r"up_?sample)(s|_\w+|[A-Z]\w*|ation|d)?$"
+)
+"""Names of what prepares data for a model, and has no weights."""
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:
@@ -195,6 +202,12 @@ def is_of_its_own(owner: Unknown) -> bool:
     """True if a model or an optimizer has a distinguishing name, so that it clears nothing of others of its kind."""
     name = called(owner)
     return bool(part_of_optimizer(name) if role_of(owner) == "optimizer" else part_of_model(name))
+
+
+@cache
+def prepares(name: str) -> bool:
+    """True if a name is that of a function that prepares data for a model."""
+    return PREPARING.match(name) is not None
 
 
 def is_schedule(place: str) -> bool:

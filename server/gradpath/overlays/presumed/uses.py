@@ -34,6 +34,7 @@ from gradpath.overlays.presumed.roles import (
     SETTINGS,
     part_of_model,
     part_of_optimizer,
+    prepares,
     role_of,
     role_of_name,
     steps_along,
@@ -470,8 +471,8 @@ def _of_chain(chain: Chain, roles: Roles) -> Iterator[tuple[str, str]]:
     handed_on = {other for calls in chain.calls.values() for call in calls for other in call.results}
     for callee, calls in chain.calls.items():
         name = callee.removesuffix("[]").rpartition(".")[2]
-        if role_of_name(name) or trains(name):
-            continue  # The name says what it is, or that it does more than to compute.
+        if role_of_name(name) or trains(name) or prepares(name):
+            continue  # The name says what it is, or that it does something else than to compute with weights.
         if CRITERION.match(name):
             yield callee, "loss"
             continue

@@ -255,6 +255,8 @@ def _judges(leaf: Tensor, stray: Sequence[BackwardRan], own: BackwardRan, judge:
         return False
     judged = {_is_upstream(leaf, node) for node in before if _uses(node, judge)}
     return len(judged) == 2
+
+
 def _is_made_with(tensor: Tensor, weights: set[int]) -> bool:
     return len(tensor.maker) > 1 and any(id(each) in weights for each in tensor.maker)
 

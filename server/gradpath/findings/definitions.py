@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from gradpath.findings.syntax import function_of
 from gradpath.interpreter.trace import Trace
 from gradpath.source.document import Document
-from gradpath.source.index import pairs_of
+from gradpath.source.index import contents, pairs_of
 from gradpath.source.nodes import last_name
 
 MOST_EXPRESSIONS = 40
@@ -94,3 +94,23 @@ def _returned(trace: Trace, call: ast.Call) -> Iterator[ast.expr]:
             function = function_of(trace, statement)
             if function is not None and function.name == last_name(call.func):
                 yield statement.value
+
+
+def numbers_kept(tree: ast.AST, value: ast.expr) -> list[ast.Call]:
+    """Where numbers are read out that code puts into a list by a name, or into one place of its records.
+
+    A function that nothing has called counts as well, and so does a list of another object by the same name.
+    """
+    place: object = None
+    match value:
+        case ast.ListComp(elt=ast.Subscript(slice=ast.Constant(value=place)), generators=[part]):
+            value = part.iter
+    items: list[ast.expr] = []
+    for call in contents(tree).calls:
+        match call:
+            case ast.Call(func=ast.Attribute(value=owner, attr=how), args=[*_, item]) if how in ADDING:
+                items += [item] if last_name(owner) == last_name(value) != "" else []
+    if isinstance(place, int):
+        records = [each.elts for each in items if isinstance(each, ast.Tuple | ast.List)]
+        items = [each[place] for each in records if -len(each) <= place < len(each)]
+    return [each for each in items if isinstance(each, ast.Call) and is_read_out(each)]

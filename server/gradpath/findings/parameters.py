@@ -75,6 +75,13 @@ def groups_of(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> list[G
     return found + [Group(name_of(trace, source, tensor), (tensor,)) for tensor in rest]
 
 
+def leaves_named(trace: Trace, source: Source, tensors: Sequence[Tensor]) -> set[str]:
+    """The names of single parameters, not of the modules that have them."""
+    known = {id(each) for each in tensors}
+    ways = ((holder.name, key, way) for holder in holders(trace, source) for key, way in holder.ways.items())
+    return {f"{name}.{way}" for name, key, way in ways if key in known}
+
+
 def containers(trace: Trace, source: Source) -> dict[int, str]:
     """The program's names for the plain containers of modules, by the identities of the parameters in them."""
     return {id(tensor): _container(trace, source, event) for event in trace.of(Overlooked) for tensor in event.tensors}

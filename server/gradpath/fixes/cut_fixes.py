@@ -22,7 +22,7 @@ from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
 from gradpath.source.imports import is_of_torch
-from gradpath.source.index import contents
+from gradpath.source.index import contents, holds, inside
 from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.words import words
@@ -116,7 +116,7 @@ def expected(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
             uses, gone = _reads(trace, given_to, name), removed(trace, document, given_to) if name == probable else None
         case _:
             uses, gone = [made], None
-    numbers = False
+    numbers: list[bool] = []
     for use in uses[:MOST]:
         whole, parent = _converted(trace, use)
         match parent:
@@ -129,12 +129,14 @@ def expected(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
                 label = edits.followed(edits.flat(document, other), other, f".long().unsqueeze({dim})")
                 whole, text = parent, f"{probable}.gather({dim}, {label}).squeeze({dim})"
             case _:
-                numbers = True
+                around = ancestry(trace, whole)
+                numbers.append(not any(isinstance(each, ast.Subscript) and holds(each.slice, whole) for each in around))
                 continue
+        numbers.append(False)
         changes = filter(None, (_put(trace, document, whole, text), gone))
         yield Fix.by(Repair(Way.EXPECTATION, text=text), Safety.UNSAFE, tuple(changes))
-    if numbers:
-        yield _number(trace, source, cause.site, choice, made)
+    if numbers and all(numbers):  # Not where it is an index elsewhere.
+        yield from _number(trace, source, cause.site, choice, made)
 
 
 def _choice(source: Source, cause: Cause) -> _Choice | None:
@@ -194,24 +196,34 @@ def _reads(trace: Trace, statement: ast.stmt, name: str) -> list[ast.AST]:
     return [each for each in found if isinstance(each.ctx, ast.Load) and each.lineno > statement.lineno]
 
 
-def _number(trace: Trace, source: Source, site: Site, choice: _Choice, made: ast.AST) -> Fix:
+_OF_NUMBERS = words("mse_loss MSELoss l1_loss L1Loss smooth_l1_loss SmoothL1Loss huber_loss HuberLoss")
+"""Losses that compare numbers, so that the scores of each class are not what they take."""
+
+
+def _number(trace: Trace, source: Source, site: Site, choice: _Choice, made: ast.AST) -> Iterator[Fix]:
     """The expected index where the index itself is taken for a number, or the scores, which a loss may take as well."""
-    document, torch = choice.document, source.called("torch", site.path)
-    scores = edits.flat(document, choice.scores)
+    document, torch, statement = choice.document, source.called("torch", site.path), statement_of(trace, made)
+    scores, dim, first = edits.flat(document, choice.scores), choice.dim, list[Edit | None]()
+    probable, sized = choice.last, scores
     match choice.scores:
         case ast.Name() | ast.Attribute():
-            sized = scores
+            pass
         case ast.Call(args=[ast.Name(id=sized), *_]) if choice.probabilities == scores:
             pass  # A softmax, whose argument has its size.
+        case _ if not _OF_NUMBERS.isdisjoint(last_name(each.func) for each in contents(source.tree(site.path)).calls):
+            sized = next(each for each in ("probabilities", "chances", "of_classes") if each not in document.text)
+            first.append(edits.insert_before(document, statement, f"{sized} = {choice.probabilities}"))
+            probable = choice.last.replace(choice.probabilities, sized, 1)
         case _:
             repair = Repair(Way.DROP_CUT, lines=(site.line,), text=edits.flat(document, made).removeprefix(scores))
-            return Fix.by(repair, Safety.UNSAFE, (edits.replace(document, made, scores),))
-    text = f"{choice.last} @ {torch}.arange({sized}.size({choice.dim})).to({sized})"
+            yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, made, scores),))
+            return
+    text = f"{probable} @ {torch}.arange({sized}.size({dim})).to({sized})"
     edit = _put(trace, document, made, text)
-    match statement_of(trace, made):
-        case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id="_"), ast.Name(id=name)])]) as statement:
+    match statement:
+        case ast.Assign(targets=[ast.Tuple(elts=[ast.Name(id="_"), ast.Name(id=name)])]):
             edit = edits.replace(document, statement, f"{name} = {text}")
-    return Fix.by(Repair(Way.EXPECTED_INDEX, lines=(site.line,), text=text), Safety.UNSAFE, (edit,))
+    yield from Fix.of(Repair(Way.EXPECTED_INDEX, lines=(site.line,), text=text), Safety.UNSAFE, *first, edit)
 
 
 def _put(trace: Trace, document: Document, node: ast.AST, text: str) -> Edit:
@@ -347,6 +359,11 @@ def _decorated(trace: Trace, source: Source, switch: Switch) -> Iterator[Fix]:
     if function is None:
         repair = Repair(Way.DELETE_MODE, lines=(switch.site.line,), text=edits.flat(document, statement))
         yield from Fix.of(repair, Safety.SAFE, off)
+    elif inside(function, ast.Yield):  # What is done while it waits is not done in it.
+        waits = [each for each in function.body if isinstance(each, ast.Expr) and isinstance(each.value, ast.Yield)]
+        new = edits.wrap(document, waits[0], f"with {torch}.no_grad():") if len(waits) == 1 else None
+        lines = tuple(each.lineno for each in waits)
+        yield from Fix.of(Repair(Way.NO_GRAD_ON, lines=lines), Safety.SAFE, new, off)
     elif any(each is statement for each in function.body):
         new = edits.insert_before(document, function, f"@{torch}.no_grad()")
         yield from Fix.of(Repair(Way.MODE_OF_FUNCTION, (function.name,)), Safety.SAFE, new, off)

@@ -17,6 +17,7 @@ from gradpath.interpreter.events import Bound, Form, Held, Kept, Site, Stored
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
+from gradpath.source.index import variables
 
 MOST = 4
 """Values, or places, that one fix is about."""
@@ -149,8 +150,12 @@ def _keeping(crossing: Crossing, node: Node, *, early: bool) -> tuple[Site, ast.
         match event.site.node, statement_of(crossing.trace, event.site.node):
             case ast.Call(args=[ast.Name() | ast.Attribute() as value]), _ if isinstance(event, Stored):
                 return event.site, value, ""
-            case _, ast.Assign(targets=[ast.Subscript() | ast.Attribute() as target], value=value):
-                return event.site, value, crossing.source.text(event.site, target)
+            case _, ast.Assign(targets=[ast.Subscript() | ast.Attribute() as target], value=value) as statement:
+                text, body = crossing.source.text(event.site, target), function_of(crossing.trace, statement)
+                later = (each for each in variables(body) if each.lineno > statement.lineno) if body is not None else ()
+                if text in map(ast.unparse, later):
+                    return None  # What the body goes on with needs its graph.
+                return event.site, value, text
             case _, ast.Assign(targets=[ast.Name(id=name)], value=value):
                 again = crossing.loop is not None and is_read_first(crossing.loop.body, name)
                 if early or (again and isinstance(value, ast.Name | ast.Attribute)):

@@ -67,10 +67,12 @@ def replace(document: Document, node: ast.AST, text: str) -> Edit:
 
 
 def put_into(document: Document, node: ast.AST, function: str) -> tuple[Edit, ...]:
-    """A call of a function around an expression."""
+    """A call of a function around an expression; a tuple without parentheses gets some of its own."""
     place = document.range_of(node)
     before, after = Range(place.start, place.start), Range(place.end, place.end)
-    return Edit(document.path, before, f"{function}("), Edit(document.path, after, ")")
+    bare = function and isinstance(node, ast.Tuple) and not document.slice(place).startswith("(")
+    opening, closing = ("((", "))") if bare else ("(", ")")
+    return Edit(document.path, before, f"{function}{opening}"), Edit(document.path, after, closing)
 
 
 def drop_method(document: Document, node: ast.Call | ast.Attribute) -> Edit | None:

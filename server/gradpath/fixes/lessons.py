@@ -381,7 +381,8 @@ def _steps_on_others(change: Change) -> bool:
 def _losses(change: Change, *, truncated: bool = False) -> Iterator[tuple[set[Parameter], Reach]]:
     """What each backward no longer comes to of what the next steps update, as it did or was to do."""
     before, reached, kept = change.before, change.after.reached, {*change.lines.values()}
-    failing = [] if before.failing is None or (truncated and before.reached) else [before.failing]
+    cut = truncated and before.reached and reached and reached[min(len(before.reached), len(reached) - 1)].given
+    failing = [] if before.failing is None or cut else [before.failing]
     for index, wanted in enumerate((*before.reached, *failing) if reached else ()):
         reach = reached[min(index, len(reached) - 1)]
         meant = wanted.given if wanted.stepped is None else wanted.given & wanted.stepped

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.cuts import CASTS, Cause
-from gradpath.findings.definitions import defining_expressions, feeding, given_to, is_read_out
+from gradpath.findings.definitions import defining_expressions, feeding, given_to, is_read_out, numbers_kept
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
@@ -63,9 +63,14 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
     fed = (each for expression in expressions for each in feeding(expression))
     taken = dict.fromkeys(each for each in fed if isinstance(each, ast.Call) and is_read_out(each))
     reads = [each for each in taken if (tensor := known.get(id(each))) is None or tensor.requires_grad]
+    elsewhere = [] if reads else numbers_kept(source.tree(site.path), call.args[0])
     if len(reads) > MOST or any(last_name(each.func) in _REFUSED for each in reads):
         return
+    if not (reads or elsewhere) and cause.how == "item" and not isinstance(call.args[0], ast.Call | ast.List):
+        return  # Where the numbers are read out is not found: they would still be numbers.
     written = Rewriting(trace, source, site)
+    written.keeps(elsewhere)
+    reads += elsewhere
     if written.takes_from(call) and all(map(written.takes_from, reads)):
         way = Way.STACK if written.is_list(call.args[0]) else Way.USE_TENSOR
         repair = Repair(way, (source.short(site),))
@@ -122,8 +127,18 @@ class Rewriting:
         self._trace, self._document, self._names = trace, source.document(site), source.names(site.path)
         self._conversions = _CONVERSIONS | also
         self._seen: set[int] = set()
+        self._kept: set[int] = set()
         self.changes: dict[Edit, None] = {}
         self.arrays, self.deletes = 0, False
+
+    def keeps(self, reads: Sequence[ast.Call]) -> None:
+        """What is read out in each of these stays a tensor, of no dimension if it was one number."""
+        for each in reads:
+            whole, dropped = self._document.range_of(each).end, edits.drop_method(self._document, each)
+            if dropped is not None:
+                text = ".squeeze()" if last_name(each.func) == "item" else ""
+                self.changes[Edit(self._document.path, Range(dropped.range.start, whole), text)] = None
+                self._kept.add(id(each))
 
     def takes(self, expression: ast.expr) -> bool:
         """True if the whole expression can be written with PyTorch; notes how."""
@@ -150,6 +165,8 @@ class Rewriting:
 
         `x.detach().cpu().numpy()` and `torch.tensor(x.item())` become `x`, and the statement `x = x.numpy()` goes.
         """
+        if id(node) in self._kept and isinstance(node, ast.expr):
+            return node
         value, places = self._value(node)
         if value is node or not isinstance(value, ast.expr):
             return None
@@ -216,10 +233,11 @@ class Rewriting:
                 yield edits.replace(document, each, text)
 
     def is_list(self, value: ast.expr) -> bool:
-        """True if an expression is a list, as far as the syntax of what ran tells."""
-        text = ast.unparse(value)
-        made: Iterable[ast.expr] = (value, *given_to(self._trace, text))
-        return any(isinstance(each, (ast.List, ast.ListComp)) for each in made)
+        """True if an expression is a list, or a part of one, as far as the syntax of what ran tells."""
+        while isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+            value = value.value
+        made: Iterable[ast.expr] = (value, *given_to(self._trace, ast.unparse(value)))
+        return bool(self._kept) or any(isinstance(each, (ast.List, ast.ListComp)) for each in made)
 
     def _function(self, call: ast.Call, module: ast.Name, name: str) -> bool:
         """`np.exp(x)` becomes `torch.exp(x)`."""

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from gradpath.autograd.tensor import Creation, Tensor
+from gradpath.autograd.tensor import UNSEEN, Creation, Tensor
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.carrying import Case
 from gradpath.findings.cuts import switch_around
@@ -177,6 +177,10 @@ def _is_seen_elsewhere(trace: Trace, source: Source, site: Site, written: Tensor
     own = _base(source, site) or getattr(site.node, "target", None)
     variable = own.id if isinstance(own, ast.Name) else getattr(own, "attr", "")
     running = {frame.caller: statement_of(trace, frame.node) for frame in site.frames()}
+    if written.base is not None and not any(each.tensor is written.base for each in trace.of(Bound)):
+        made = written.base.origin  # What has no name of its own is found again where it was found.
+        if written.base.operation == UNSEEN or not isinstance(made, Site) or made.node is site.node:
+            return True
     for event in trace.events:
         match event:
             case Mutated() if event.write.site is site:

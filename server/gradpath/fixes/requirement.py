@@ -208,13 +208,15 @@ def _remade(
     """The optimizer is made after the statement that binds what it lacks, gets its `parameters`, or is made again."""
     optimizer = edits.flat(document, making.targets[0])
     bound = edits.flat(document, binding.targets[0] if isinstance(binding, ast.Assign) else binding)
+    chosen = set[str]()
     for outer in reversed(ancestry(trace, binding)[:-1]):  # What is done to each parameter is done after the loop.
         if isinstance(outer, ast.For) and stored_names(outer.target) & names_in(binding) and not holds(outer, making):
-            binding = outer
+            binding, chosen = outer, chosen | stored_names(outer.target)
     if function_of(trace, making) is function_of(trace, binding):
         after = edits.relocated(document, [making], partial(edits.insert_after, document, binding))
         yield from Fix.of(Repair(Way.OPTIMIZER_AFTER, (optimizer,), text=bound), Safety.UNSAFE, after)
-    if part and parameters not in ast.unparse(making):  # Else it has some of these already.
+    known = parameters in ast.unparse(making) or chosen & set(re.findall(r"\w+", part))
+    if part and not known:  # Else it has some of these already, or they are more than one part.
         group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
         added = edits.insert_after(document, binding, group)
         yield from Fix.of(Repair(Way.ADD_GROUP, (part,), text=group), Safety.UNSAFE, added)

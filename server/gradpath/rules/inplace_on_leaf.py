@@ -99,8 +99,8 @@ def _is_variable(trace: Trace, statement: ast.stmt) -> bool:
 
 
 def _is_recorded(error: AutogradError) -> bool:
-    """True if something that was to be written into the leaf has a graph."""
-    return any(each is not error.tensor and each.node is not None for each in error.inputs)
+    """True if something that was to be written into the leaf surely has a graph: a step times a gradient has none."""
+    return any(each is not error.tensor and each.node is not None and not each.node.is_open for each in error.inputs)
 
 
 def _put_off(trace: Trace, document: Document, statement: ast.stmt, torch: str) -> Iterator[Fix]:

@@ -9,7 +9,7 @@ from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.diagnostic import Fix, Level, Safety
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, following, with_time
-from gradpath.findings.syntax import LOOPS, ancestry, call_of, function_of, statement_of, tests_of
+from gradpath.findings.syntax import LOOPS, ancestry, block_of, call_of, function_of, statement_of, tests_of
 from gradpath.fixes import edits
 from gradpath.interpreter.events import Failed, Site
 from gradpath.interpreter.trace import Trace
@@ -124,8 +124,14 @@ def _scaler(trace: Trace, source: Source, site: Site) -> str:
 
 
 def _updated(trace: Trace, source: Source, step: Site, scaler: str) -> Iterator[Fix]:
-    text = f"{scaler}.update()"
-    edit = edits.insert_after(source.document(step), statement_of(trace, step.node), text)
+    text, document, stepping = f"{scaler}.update()", source.document(step), statement_of(trace, step.node)
+    for each in block_of(trace, stepping):
+        match each:
+            case ast.If(body=[update], orelse=[]) if each.lineno > step.line and ast.unparse(update) == text:
+                repair = Repair(Way.UNCONDITIONAL, lines=(update.lineno,), text=text)
+                yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, each, text),))
+                return
+    edit = edits.insert_after(document, stepping, text)
     yield from Fix.of(Repair(Way.STEP_AFTER, lines=(step.line,), text=text), Safety.SAFE, edit)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradpath.diagnostic import Edit, Fix, Level, Safety
 from gradpath.findings import cuts
-from gradpath.findings.definitions import is_read_out
+from gradpath.findings.definitions import is_read_out, numbers_kept
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.rewrapping import Rewrapping, rewrapped_terms, rewrappings
 from gradpath.findings.stories import name_of
@@ -86,6 +86,9 @@ def _fixes(
             yield from Fix.of((*fix.repairs, Repair(Way.NO_FORCE)), Safety.UNSAFE, *fix.edits, drop)
         return
     written = Rewriting(trace, source, found.site, also=frozenset({"clone", "requires_grad_"}))
+    written.keeps(
+        numbers_kept(source.tree(found.site.path), node.args[0]) if isinstance(node, ast.Call) and node.args else []
+    )
     loss = written.takes_from(node)
     if loss is None or not all(written.takes_from(each) for each in contents(loss).calls if is_read_out(each)):
         return

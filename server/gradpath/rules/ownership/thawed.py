@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.parameters import groups_of, in_modules
+from gradpath.findings.parameters import groups_of, in_modules, leaves_named
 from gradpath.findings.report import Source, Step
 from gradpath.fixes.requirement import given_too
 from gradpath.interpreter.events import Flagged, Site
@@ -52,7 +52,7 @@ def _was_frozen(
             Step(thawing, "requires gradients again, and the optimizer does not know"),
         ),
         "give it to the optimizer with `add_param_group` here, or from the start",
-        given_too(trace, source, given, thawing, name),
+        given_too(trace, source, given, thawing, name, is_leaf=name in leaves_named(trace, source, missing)),
     )
 
 

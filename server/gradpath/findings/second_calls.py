@@ -13,6 +13,7 @@ from gradpath.findings.syntax import function_of
 from gradpath.findings.trained import trains_nothing
 from gradpath.interpreter.events import Failed, Lent, Mutated, Replaced, Site, Stepped
 from gradpath.interpreter.trace import Trace
+from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -51,6 +52,8 @@ class Case:
     @property
     def is_updated(self) -> bool:
         """True if the parameters that the later call trains may have changed: by a step, or by a write as in SAM."""
+        if any(isinstance(each.node, ast.Call) and last_name(each.node.func) == "step" for each in self.again.frames()):
+            return True  # In a closure that an optimizer calls, and calls again.
         known = leaves(self.call.roots) if self.call is not None else []
         upstream, unseen = {leaf.storage for leaf in known}, any(leaf.operation == UNSEEN for leaf in known)
         for event in since(self.trace, self.earlier):

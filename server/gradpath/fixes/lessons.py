@@ -341,13 +341,15 @@ def still_learns(change: Change, *, truncated: bool = False) -> bool:
     free = {each for each, (file, line) in after.thawed.items() if file != change.path or line in kept}
     if frozen and frozen <= after.given - free:
         return False  # All that the program keeps out is let in.
-    unowned = before.given.difference(*before.owned.values()) if before.unseen else frozenset()
-    if after.constant or len(after.lessons) < len(before.lessons) or set(map(change.moved, unowned)) - after.given:
+    meant = before.given if truncated or before.failing is None else before.given | before.failing.given
+    unowned = meant.difference(*before.owned.values()) if before.unseen or after.unseen else frozenset()
+    lost = set(map(change.moved, unowned)) - after.given - {None}
+    if after.constant or len(after.lessons) < len(before.lessons) or lost:
         return False
     owned = frozenset[Parameter]().union(*after.owned.values())
     if not after.failed and not after.lessons and not owned.isdisjoint(after.given):
         return False  # No step of a path that ran to its end found any of the gradients of its parameters.
-    if any(not lost <= _taught_elsewhere(after, reach) for lost, reach in _losses(change, truncated=truncated)):
+    if any(not gone <= _taught_elsewhere(after, reach) for gone, reach in _losses(change, truncated=truncated)):
         return False
     return not (_steps_on_others(change) or _has_other_terms(change))
 

@@ -138,8 +138,8 @@ def in_one_run(case: second_calls.Case) -> Iterator[Fix]:
     call = call_of(case.trace, case.before.node)
     passes = call is not None and any(each.arg is None for each in call.keywords)  # `def backward(loss, **kwargs)`
     keeping = pair[0] if pair is not None and passes else case.before
-    eligible = not (doubles or case.is_updated)
-    yield from retaining(case, keeping, Way.RETAIN_TWICE if doubles else Way.RETAIN, eligible=eligible)
+    way, safety = Way.RETAIN_TWICE if doubles else Way.RETAIN, Safety.UNSAFE if case.is_updated else Safety.SAFE
+    yield from retaining(case, keeping, way, safety, eligible=not (doubles or case.is_updated))
     yield from _started_again(case)
     yield from computed_where_read(case.trace, case.source, case.shared)
 
@@ -264,11 +264,11 @@ def _added_up(case: carrying.Case) -> Iterator[Fix]:
             yield from Fix.of(repair, Safety.SAFE, start, new, end, rewrite=True)
 
 
-def retaining(case: _Case, at: Site, way: Way, *, eligible: bool = True) -> Iterator[Fix]:
+def retaining(case: _Case, at: Site, way: Way, safety: Safety = Safety.SAFE, *, eligible: bool = True) -> Iterator[Fix]:
     """`retain_graph=True` on a call."""
     call = call_of(case.trace, at.node)
     edit = None if call is None else edits.add_keyword(case.source.document(at), call, "retain_graph", "True")
-    yield from Fix.of(Repair(way, lines=(at.line,)), Safety.SAFE, edit, eligible=eligible)
+    yield from Fix.of(Repair(way, lines=(at.line,)), safety, edit, eligible=eligible)
 
 
 def retained_in_loop(case: carrying.Case) -> Iterator[Fix]:

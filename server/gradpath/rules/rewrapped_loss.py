@@ -15,7 +15,7 @@ from gradpath.findings.syntax import statement_of
 from gradpath.findings.unreached import unreached
 from gradpath.fixes import cut_fixes, edits
 from gradpath.fixes.moving import removed
-from gradpath.fixes.on_tensors import Rewriting
+from gradpath.fixes.on_tensors import Rewriting, on_tensors
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, holds
@@ -84,6 +84,10 @@ def _fixes(
         drop = _without_wrap(trace, source, found, statement)
         for fix in cut_fixes.undo(trace, source, cause, found.ran.site):
             yield from Fix.of((*fix.repairs, Repair(Way.NO_FORCE)), Safety.UNSAFE, *fix.edits, drop)
+        return
+    translated = [*on_tensors(trace, source, cause)] if cause.how in ("numpy", "plain") else []
+    if translated:
+        yield from translated
         return
     written = Rewriting(trace, source, found.site, also=frozenset({"clone", "requires_grad_"}))
     written.keeps(

@@ -106,7 +106,6 @@ class Way(Enum):
     EACH_IN_LOOP = _T.RECOMPUTE, "Compute each {what} in the loop on {lines}"
     EACH_TIME = _T.RECOMPUTE, "Compute {what} again each time: `{text}` on {lines}"
     EACH_CALL = _T.RECOMPUTE, "Compute {what} again on each call: drop `{text}` on {lines}"
-    RESTART = _T.RECOMPUTE, "Start {what} again before {lines}: `{text}`"
     LEND_GRADIENT = _T.UNDO_CUT, "Lend a gradient, straight through {what} on {lines}{stated}"
     DROP_CUT = _T.UNDO_CUT, "Drop `{text}` on {on}"
     DROP_CUT_OF = _T.UNDO_CUT, "Drop `{text}` of {what} on {on}"

@@ -10,13 +10,13 @@ from gradpath.diagnostic import Edit, Fix, Safety
 from gradpath.findings.definitions import ADDING
 from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted, same_activation
-from gradpath.findings.syntax import ancestry, block_of, statement_of
+from gradpath.findings.syntax import ancestry, block_of, class_of, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.events import Site
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
-from gradpath.source.index import contents, holds, names_in, names_of, stored_names
+from gradpath.source.index import contents, holds, inside, names_in, names_of, stored_names
 
 
 def first_line(body: list[ast.stmt]) -> ast.stmt:
@@ -111,3 +111,18 @@ def repair_of(way: Way, statements: Sequence[ast.stmt], *subjects: str, near: in
 def removed(trace: Trace, document: Document, statement: ast.stmt) -> Edit | None:
     """Delete a statement that is not the only one of its block."""
     return edits.delete_statement(document, statement) if len(block_of(trace, statement)) > 1 else None
+
+
+def hoisted(trace: Trace, source: Source, made: Site, into: str = "__init__") -> Iterator[Fix]:
+    """`head = nn.Linear(8, 1)` in a method becomes `head = self.head`, which another method makes at its end."""
+    owner = class_of(trace, made.node)
+    methods = {} if owner is None else {each.name: each for each in owner.body if isinstance(each, ast.FunctionDef)}
+    begin, known = methods.get(into), [] if owner is None else inside(owner, ast.Attribute)
+    match statement_of(trace, made.node):
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if begin is not None:
+            document, own = source.document(made), begin.args.args[0].arg
+            text = f"{own}.{name} = {edits.flat(document, call)}"
+            if all(each.attr != name for each in known):
+                new = edits.insert_after(document, begin.body[-1], text)
+                repair = Repair(Way.MAKE_ONCE, text=text)
+                yield from Fix.of(repair, Safety.UNSAFE, edits.replace(document, call, f"{own}.{name}"), new)

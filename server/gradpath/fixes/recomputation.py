@@ -9,14 +9,12 @@ from functools import partial
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import UNSEEN, Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Safety
-from gradpath.findings.definitions import given_to
 from gradpath.findings.graphs import is_drawn, leaves, reach
-from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source
 from gradpath.findings.syntax import Compound, Definition, ancestry, block_of, class_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import first_line, placed, repair_of
-from gradpath.interpreter.events import Named, Site, Stepped
+from gradpath.interpreter.events import Site, Stepped
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.index import contents, holds, inside, names_in, pairs_of
@@ -108,12 +106,32 @@ def _moved_into(need: Need, built: Sequence[ast.stmt]) -> Iterator[Fix]:
         if not outside or owner.lineno <= outside[-1].lineno:
             continue
         site = next(each for each in need.frames if holds(owner, each.node))
+        yield from _fused(need, site, outside, owner)
         to = first_line(owner.body)
         into = (Way.MOVE_INTO, outside, owner.name) if isinstance(owner, Definition) else (Way.MOVE_INTO_LOOP, outside)
         counted = isinstance(owner, ast.For) and ast.unparse(owner.iter).startswith("range(")
         safety = Safety.UNSAFE if _draws(need, outside) and not counted else Safety.SAFE
         moved = placed(need.trace, need.source.document(site), outside, to, into=True)
         yield from Fix.of(repair_of(*into), safety, moved, rewrite=True)
+
+
+def _fused(need: Need, site: Site, outside: Sequence[ast.stmt], owner: ast.AST) -> Iterator[Fix]:
+    """`losses = [f(x) for x in data]` and `for loss in losses:` become one loop, which computes each loss in turn."""
+    match outside, owner:
+        case (
+            [ast.Assign(targets=[ast.Name(id=every)], value=ast.ListComp(elt=value, generators=[part]) as listed)],
+            ast.For(target=ast.Name(id=name), iter=ast.Name(id=iterated)) as loop,
+        ) if every == iterated and not part.ifs:
+            document, body = need.source.document(site), function_of(need.trace, loop)
+            code = [body] if body is not None else block_of(need.trace, loop)
+            kept = any(each.id == every and each.lineno > loop.lineno for root in code for each in contents(root).names)
+            lines = [f"{name} = {edits.flat(document, value)}", *([f"{every}.append({name}.detach())"] if kept else [])]
+            begun = edits.replace(document, listed, "[]") if kept else edits.delete_statement(document, outside[0])
+            new = edits.insert_before(document, loop.body[0], *lines)
+            pairs = (loop.target, part.target), (loop.iter, part.iter)
+            heads = [edits.replace(document, old, edits.flat(document, now)) for old, now in pairs]
+            repair = Repair(Way.EACH_IN_LOOP, (name,), (loop.lineno,))
+            yield from Fix.of(repair, Safety.SAFE, begun, heads, new, rewrite=True)
 
 
 def _moved_after(need: Need, caller: Site | None, built: Sequence[ast.stmt]) -> Iterator[Fix]:
@@ -212,31 +230,11 @@ def _reads(code: ast.AST, name: str) -> list[ast.Attribute]:
     return [each for each in inside(code, ast.Attribute) if each.attr == name and isinstance(each.ctx, ast.Load)]
 
 
-def computed_in_turn(trace: Trace, source: Source, again: Site) -> Iterator[Fix]:
-    """`losses = [f(x) for x in data]` and `for loss in losses:` become one loop, which computes each loss in turn."""
-    document, around = source.document(again), ancestry(trace, again.node)
-    match next((each for each in reversed(around) if isinstance(each, ast.For)), None):
-        case ast.For(target=ast.Name(id=name), iter=ast.Name(id=every)) as loop:
-            body = function_of(trace, loop)
-            made = [each for each in given_to(trace, every) if function_of(trace, each) is body]
-        case _:
-            return
-    match made:
-        case [ast.ListComp(elt=value, generators=[ast.comprehension(ifs=[]) as part]) as first, *_]:
-            code = [body] if body is not None else block_of(trace, loop)
-            kept = any(each.id == every and each.lineno > loop.lineno for root in code for each in contents(root).names)
-            lines = [f"{name} = {edits.flat(document, value)}", *([f"{every}.append({name}.detach())"] if kept else [])]
-            gone = edits.delete_statement(document, statement_of(trace, first))
-            begun = edits.replace(document, first, "[]") if kept else gone
-            new = edits.insert_before(document, loop.body[0], *lines)
-            pairs = (loop.target, part.target), (loop.iter, part.iter)
-            heads = [edits.replace(document, old, edits.flat(document, now)) for old, now in pairs]
-            repair = Repair(Way.EACH_IN_LOOP, (name,), (loop.lineno,))
-            yield from Fix.of(repair, Safety.SAFE, begun, heads, new, rewrite=True)
+def rebuilt(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
+    """What a part was taken from is made of all of its parts, so that what is computed with it depends on them.
 
-
-def joined(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
-    """After `x, t = points[:, :1], points[:, 1:]` comes `points = torch.cat([x, t], dim=1)`, which is computed with."""
+    After `x, t = points[:, :1], points[:, 1:]` comes `points = torch.cat([x, t], dim=1)`.
+    """
     site = part.origin
     match site.node:
         case ast.Subscript(value=ast.Name(id=whole), slice=index):
@@ -249,8 +247,8 @@ def joined(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
         for target, value in pairs_of(each):
             if isinstance(target, ast.Name) and isinstance(value, ast.Subscript) and ast.unparse(value.value) == whole:
                 parts[target.id] = each
-    if not parts:
-        return
+    if len(parts) < 2:
+        return  # The rest of it has no name.
     taking, how = list(dict.fromkeys(parts.values())), "cat" if isinstance(items[-1], ast.Slice) else "stack"
     text = f"{whole} = {torch}.{how}([{', '.join(parts)}], dim={len(items) - 1})"
     first = next((each for each in block if each.lineno < taking[0].lineno and whole in names_in(each)), None)
@@ -260,16 +258,3 @@ def joined(trace: Trace, source: Source, part: Tensor) -> Iterator[Fix]:
         change = edits.relocated(document, taking, lambda *lines: edits.insert_before(document, first, *lines, text))
     repair = Repair(Way.FROM_PARTS, (whole,), (taking[-1].lineno,), text)
     yield from Fix.of(repair, Safety.UNSAFE, change)
-
-
-def computed_with(trace: Trace, source: Source, wanted: Tensor, output: Tensor) -> Iterator[Fix]:
-    """`fast(x)` for `model(x)`: the output is computed with the copy whose gradient is asked for."""
-    names = {way: event.name for event in trace.of(Named) for way in ways_of(trace, event)}
-    own, other = names.get(id(wanted)), names.get(id(wanted.copied))
-    frames = (frame for each in output.lineage() if isinstance(each.origin, Site) for frame in each.origin.frames())
-    calls = {call: frame for frame in frames for call in contents(statement_of(trace, frame.node)).calls}
-    uses = {call.func: frame for call, frame in calls.items() if ast.unparse(call.func) == other}
-    if own and uses:
-        repair = Repair(Way.COMPUTE_WITH, (own,), tuple(sorted({each.lineno for each in uses})))
-        changes = tuple(edits.replace(source.document(frame), each, own) for each, frame in uses.items())
-        yield Fix.by(repair, Safety.UNSAFE, changes)

@@ -15,16 +15,16 @@ from gradpath.findings.graphs import is_drawn, reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source
 from gradpath.findings.stories import lifted, target_of
-from gradpath.findings.syntax import ancestry, block_of, call_of, class_of, function_of, statement_of
+from gradpath.findings.syntax import ancestry, block_of, call_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import placed, removed, repair_of
+from gradpath.fixes.substitution import substituted
 from gradpath.interpreter.events import BackwardRan, Bound, Built, Failed, Kept, Site, Stepped
 from gradpath.interpreter.ownership import Given, Named, Overlooked
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.source.document import Document
-from gradpath.source.index import contents, holds, inside, names_in, pairs_of, stored_names
-from gradpath.source.nodes import last_name
+from gradpath.source.index import holds, inside, names_in, pairs_of, stored_names
 
 
 def optimizers(trace: Trace) -> dict[ast.Assign, Site]:
@@ -225,25 +225,11 @@ def _remade(
     yield from Fix.of(Repair(Way.OPTIMIZER_AGAIN, (optimizer,), text=bound), Safety.UNSAFE, again)
 
 
-def loaded(trace: Trace, source: Source, bound: Site) -> Iterator[Fix]:
-    """`model.load_state_dict(best.state_dict())` for `model = copy.deepcopy(best)`: the optimizer keeps its model."""
-    statement, document = statement_of(trace, bound.node), source.document(bound)
-    match statement:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value):
-            if isinstance(value, ast.Call) and last_name(value.func) in ("deepcopy", "copy") and len(value.args) == 1:
-                value = value.args[0]
-            text = f"{edits.flat(document, target)}.load_state_dict({edits.flat(document, value)}.state_dict())"
-            if isinstance(value, ast.Name | ast.Attribute):
-                yield from Fix.of(
-                    Repair(Way.LOAD_VALUES, text=text), Safety.UNSAFE, edits.replace(document, statement, text)
-                )
-
-
 def of_others(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
     """`Adam(student.parameters())` for `Adam(teacher.parameters())`: of a module with gradients that nothing steps."""
     match call_of(trace, made.node):
         case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters", value=module)), *_]):
-            document = source.document(made)
+            given = source.text(made, module)
         case _:
             return
     owned = {id(each) for event in trace.of(Stepped) for each in event.held}
@@ -252,9 +238,8 @@ def of_others(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
     found = (event for event in trace.of(Named) if not missed.keys().isdisjoint(ways_of(trace, event)))
     names += [target_of(source, event) for event in found]
     for name in dict.fromkeys(names):
-        if name and name != edits.flat(document, module):
-            change = edits.replace(document, module, name)
-            yield Fix.by(Repair(Way.PARAMETERS_OF, (name,)), Safety.UNSAFE, (change,))
+        if name and name != given:
+            yield from substituted(source, Repair(Way.PARAMETERS_OF, (name,)), {module: made}, name)
 
 
 def registered(trace: Trace, source: Source, overlooked: Overlooked) -> Iterator[Fix]:
@@ -285,31 +270,3 @@ def _lists_in(trace: Trace, statement: ast.Assign | ast.AnnAssign, made: ast.exp
             case _:
                 items = [each] if function_of(trace, each) is function_of(trace, statement) else []
         yield from (item for item in items if isinstance(item, (ast.List, ast.ListComp)))
-
-
-def parameter_of_result(trace: Trace, source: Source, bound: Bound) -> Iterator[Fix]:
-    """`nn.Parameter(x) * 0.1` becomes `nn.Parameter(x * 0.1)` where it is given a name, so that this is no result."""
-    document, whole = source.document(bound.site), getattr(statement_of(trace, bound.site.node), "value", None)
-    if whole is None:
-        return
-    match [each for each in contents(whole).calls if last_name(each.func) == "Parameter" and each is not whole]:
-        case [ast.Call(args=[made]) as call] if not isinstance(made, ast.Starred):
-            code, own, given = (document.slice(document.range_of(each)) for each in (whole, call, made))
-            text = own.replace(given, code.replace(own, edits.followed(given, made, ""), 1), 1)
-            repair = Repair(Way.PARAMETER_OF_RESULT, text=" ".join(text.split()))
-            yield Fix.by(repair, Safety.SAFE, (edits.replace(document, whole, text),))
-
-
-def made_in_init(trace: Trace, source: Source, made: Site) -> Iterator[Fix]:
-    """`head = nn.Linear(8, 1)` in a `forward` becomes `head = self.head`, which `__init__` makes at its end."""
-    owner = class_of(trace, made.node)
-    methods = {} if owner is None else {each.name: each for each in owner.body if isinstance(each, ast.FunctionDef)}
-    begin, known = methods.get("__init__"), [] if owner is None else inside(owner, ast.Attribute)
-    match statement_of(trace, made.node):
-        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if begin is not None:
-            document, own = source.document(made), begin.args.args[0].arg
-            text = f"{own}.{name} = {edits.flat(document, call)}"
-            if all(each.attr != name for each in known):
-                new = edits.insert_after(document, begin.body[-1], text)
-                repair = Repair(Way.MAKE_ONCE, text=text)
-                yield from Fix.of(repair, Safety.UNSAFE, edits.replace(document, call, f"{own}.{name}"), new)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
@@ -20,13 +21,13 @@ from gradpath.findings.syntax import Compound, Definition, ancestry, block_of, c
 from gradpath.findings.trained import trained_next, trains_nothing, trains_nothing_upstream
 from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_where_kept, detached_where_read, detachments, living
-from gradpath.fixes.moving import removed
+from gradpath.fixes.moving import removed, repair_of
 from gradpath.fixes.out_of_place import projected
 from gradpath.fixes.recomputation import Need, computed_where_read, recomputations
-from gradpath.fixes.requirement import parameter_of_result
+from gradpath.fixes.substitution import applied_last
 from gradpath.interpreter.events import Built, Cleared, Kept, Site, Stepped
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import contents, holds, methods_called, variables
+from gradpath.source.index import contents, holds, methods_called, stored_names, variables
 from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import replace
 
@@ -140,7 +141,7 @@ def in_one_run(case: second_calls.Case) -> Iterator[Fix]:
     keeping = pair[0] if pair is not None and passes else case.before
     way, safety = Way.RETAIN_TWICE if doubles else Way.RETAIN, Safety.UNSAFE if case.is_updated else Safety.SAFE
     yield from retaining(case, keeping, way, safety, eligible=not (doubles or case.is_updated))
-    yield from _started_again(case)
+    yield from _begun_again(case)
     yield from computed_where_read(case.trace, case.source, case.shared)
 
 
@@ -149,7 +150,8 @@ def in_a_loop(case: carrying.Case) -> Iterator[Fix]:
     cached, steps = bool(case.carried) and case.carried[0].cached, _has(case, Stepped)
     if case.from_outside:
         named = [each.bound for each in case.carried if each.bound is not None]
-        remade = [fix for each in named for fix in parameter_of_result(case.trace, case.source, each)]
+        made = partial(applied_last, maker="Parameter", way=Way.PARAMETER_OF_RESULT)
+        remade = [fix for each in named for fix in made(case.trace, case.source, each.site)]
         entrance: list[Fix] = []
         if not (remade or case.all_from_outside):
             entrance = [*detached_where_read(case.crossing)] or [*detached_where_kept(case.crossing, early=True)]
@@ -196,18 +198,17 @@ def _computed_again(
     yield from recomputations(Need(case.trace, case.source, tuple(starts), is_old, case.again, spoilt, updated, uses))
 
 
-def _started_again(case: second_calls.Case) -> Iterator[Fix]:
-    """`loss = 0` again before the statement that goes on adding to a loss that was back-propagated already."""
+def _begun_again(case: second_calls.Case) -> Iterator[Fix]:
+    """What begins a sum, `loss = 0`, runs again before the statement that goes on from what was back-propagated."""
     document, block = case.source.document(case.again), block_of(case.trace, statement_of(case.trace, case.before.node))
     added = (each.site.node for each in case.trace.of(Built) if case.earlier.roots[0] in each.operands)
     later = (each for each in (statement_of(case.trace, node) for node in added) if each.lineno >= case.before.line)
     for adding in [each for each in later if isinstance(each, ast.AugAssign)][:1]:
-        name = ast.unparse(adding.target)
-        begun = [each for each in given_to(case.trace, name) if isinstance(each, ast.Constant)]
-        for outer in (each for each in block if begun and holds(each, adding)):
-            text = f"{name} = {edits.flat(document, begun[-1])}"
-            edit = edits.insert_before(document, outer, text)
-            yield from Fix.of(Repair(Way.RESTART, (name,), (outer.lineno,), text), Safety.SAFE, edit)
+        begun = [each for each in given_to(case.trace, ast.unparse(adding.target)) if isinstance(each, ast.Constant)]
+        first = [each for each in map(partial(statement_of, case.trace), begun[-1:]) if len(stored_names(each)) < 2]
+        for outer in (each for each in block if first and holds(each, adding)):
+            new = edits.relocated(document, first, partial(edits.insert_before, document, outer), again=True)
+            yield from Fix.of(repair_of(Way.AGAIN_BEFORE, first, near=outer.lineno), Safety.SAFE, new)
 
 
 def _without_repeat(case: second_calls.Case) -> Iterator[Fix]:

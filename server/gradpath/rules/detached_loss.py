@@ -11,16 +11,18 @@ from gradpath.autograd.tensor import SWITCHED_OFF, Tensor
 from gradpath.diagnostic import Advice, Fix, Level, Safety
 from gradpath.findings import cuts
 from gradpath.findings.graphs import reach
+from gradpath.findings.parameters import ways_of
 from gradpath.findings.rebinding import rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, name_of
 from gradpath.findings.syntax import call_of, statement_of
 from gradpath.fixes import cut_fixes, edits, on_tensors, recomputation, requirement
-from gradpath.interpreter.events import Bound, Built, Failed, Flagged
+from gradpath.fixes.substitution import substituted
+from gradpath.interpreter.events import Bound, Built, Failed, Flagged, Named, Site
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import holds, stored_names
+from gradpath.source.index import contents, holds, stored_names
 from gradpath.support.fast_dataclasses import replace
 
 _UNUSED = (
@@ -104,8 +106,8 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         way = "compute with the tensor itself whose gradient is asked for, not with what it was taken from or copied to"
         found = (
             *_without_copy(trace, source, failure),
-            *recomputation.joined(trace, source, wanted),
-            *recomputation.computed_with(trace, source, wanted, output),
+            *recomputation.rebuilt(trace, source, wanted),
+            *_with_the_copy(trace, source, wanted, output),
             *_zeros(trace, source, failure),
         )
         fixes = source.proposed(found)
@@ -118,6 +120,18 @@ def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, ou
         help=way,
         fixes=fixes,
     )
+
+
+def _with_the_copy(trace: Trace, source: Source, wanted: Tensor, output: Tensor) -> Iterator[Fix]:
+    """`fast(x)` for `model(x)`: the output is computed with the copy whose gradient is asked for."""
+    names = {way: event.name for event in trace.of(Named) for way in ways_of(trace, event)}
+    own, other = names.get(id(wanted)), names.get(id(wanted.copied))
+    frames = (frame for each in output.lineage() if isinstance(each.origin, Site) for frame in each.origin.frames())
+    calls = {call: frame for frame in frames for call in contents(statement_of(trace, frame.node)).calls}
+    uses: dict[ast.AST, Site] = {call.func: frame for call, frame in calls.items() if ast.unparse(call.func) == other}
+    if own:
+        repair = Repair(Way.COMPUTE_WITH, (own,), tuple(sorted({getattr(each, "lineno", 0) for each in uses})))
+        yield from substituted(source, repair, uses, own)
 
 
 def _without_copy(trace: Trace, source: Source, failure: Failed) -> Iterator[Fix]:

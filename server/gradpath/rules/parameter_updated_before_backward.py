@@ -20,7 +20,7 @@ from gradpath.fixes import edits
 from gradpath.fixes.detachment import detachments
 from gradpath.fixes.moving import moving, removed
 from gradpath.fixes.out_of_place import saved_copies
-from gradpath.fixes.recomputation import Need, computed_in_turn, recomputations
+from gradpath.fixes.recomputation import Need, recomputations
 from gradpath.interpreter.events import BackwardRan, Site
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Transformation, Way
@@ -117,7 +117,6 @@ def _fixes(trace: Trace, source: Source, found: Overwriting) -> Iterator[Fix]:
     near, call = found.failure.site, found.failure.error.call if found.failure.error is not None else None
     starts = nodes_of(call.roots) if call is not None else []
     if _is_from_before(found):
-        yield from computed_in_turn(trace, source, near)
         case = _case(trace, source, found)
         dropped = _dropped(trace, source, found)
         for fix in detachments(case.crossing) if case is not None and not case.from_outside else ():

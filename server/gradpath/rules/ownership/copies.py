@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Set
 from functools import partial
 from itertools import islice
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.diagnostic import Fix
 from gradpath.findings.gradient_flow import looks_at_gradients
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import statement_of
-from gradpath.fixes.requirement import given_too, loaded, of_others
+from gradpath.fixes.requirement import given_too, of_others
+from gradpath.fixes.substitution import substituted
 from gradpath.interpreter.events import BackwardRan, Bound, GradientSet, Named, Site, Stepped
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace
+from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, reached_strangers
+from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import replace
 from gradpath.support.traversal import reachable
 
@@ -46,9 +51,20 @@ def _takes_the_name(trace: Trace, bound: Named, source: Source, given: Given) ->
         f"`{name}` is never trained from here on: its optimizer has the parameters of the old one",
         (Step(given.site, "takes the parameters of the old one"), Step(bound.site, "another module, of the same name")),
         f"make the optimizer again, or load the values: `{name}.load_state_dict(...)`",
-        (*loaded(trace, source, bound.site), *given_too(trace, source, given, bound.site, name)),
+        (*_loaded(trace, source, bound.site), *given_too(trace, source, given, bound.site, name)),
         arrives="gives it gradients",
     )
+
+
+def _loaded(trace: Trace, source: Source, bound: Site) -> Iterator[Fix]:
+    """`model.load_state_dict(best.state_dict())` for `model = copy.deepcopy(best)`: the optimizer keeps its model."""
+    match statement_of(trace, bound.node):
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value) as statement:
+            if isinstance(value, ast.Call) and last_name(value.func) in ("deepcopy", "copy") and len(value.args) == 1:
+                value = value.args[0]
+            if isinstance(value, ast.Name | ast.Attribute):
+                text = f"{source.text(bound, target)}.load_state_dict({source.text(bound, value)}.state_dict())"
+                yield from substituted(source, Repair(Way.LOAD_VALUES, text=text), {statement: bound}, text)
 
 
 def copied(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
@@ -114,7 +130,7 @@ def _takes_the_place(trace: Trace, site: Site, kinds: tuple[str, str, str, str],
         f"`{source.short(site)}` is never trained: its optimizer has the parameters of {old}",
         (Step(given.site, f"takes the parameters of {old}"), Step(site, deed)),
         way,
-        (*loaded(trace, source, site), *given_too(trace, source, given, site)),
+        (*_loaded(trace, source, site), *given_too(trace, source, given, site)),
         arrives=f"gives {new} gradients",
         last=f"leaves {new} as it is",
     )

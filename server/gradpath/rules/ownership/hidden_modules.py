@@ -9,7 +9,8 @@ from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import class_of, function_of, has_method
-from gradpath.fixes.requirement import made_in_init, registered
+from gradpath.fixes.moving import hoisted
+from gradpath.fixes.requirement import registered
 from gradpath.interpreter.events import BackwardRan, Bound, Built, Named, Stepped
 from gradpath.interpreter.ownership import Given, Overlooked
 from gradpath.interpreter.trace import Trace
@@ -92,7 +93,7 @@ def made_in_forward(trace: Trace, source: Source) -> Iterator[Report]:
                     f"`{source.short(made)}` is never trained: each forward makes another one",
                     (Step(made, "new parameters"), Step(event.site, "computes with them")),
                     help="make it once, in `__init__`, as an attribute of the module",
-                    fixes=source.proposed(made_in_init(trace, source, made)),
+                    fixes=source.proposed(hoisted(trace, source, made)),
                 )
 
 

@@ -11,9 +11,10 @@ from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import elsewhere, short_operation
 from gradpath.findings.syntax import has_method, method_of
-from gradpath.fixes.requirement import parameter_of_result
+from gradpath.fixes.substitution import applied_last
 from gradpath.interpreter.events import Bound, Built, Mutated
 from gradpath.interpreter.trace import Trace, once
+from gradpath.repairs import Way
 from gradpath.source.index import contents, lines_of, methods_called
 from gradpath.support.fast_dataclasses import replace
 
@@ -42,7 +43,7 @@ def loose(trace: Trace, source: Source) -> Iterator[Report]:
             place = f" if {elsewhere(source, tensor)}" if tensor.aliasing_unsure else ""
             yield replace(
                 _report(source, event, f"{place}: {why}", "computed from a parameter"),
-                fixes=source.proposed(parameter_of_result(trace, source, event)),
+                fixes=source.proposed(applied_last(trace, source, event.site, "Parameter", Way.PARAMETER_OF_RESULT)),
             )
         elif (
             not sources

@@ -11,7 +11,8 @@ from gradpath.findings.gradient_flow import looks_at_gradients
 from gradpath.findings.graphs import leaves_with_gradient
 from gradpath.findings.report import Source, Step
 from gradpath.findings.syntax import class_of, has_method, method_of, statement_of
-from gradpath.fixes.requirement import given_too, made_in_init, registered
+from gradpath.fixes.moving import hoisted
+from gradpath.fixes.requirement import given_too, registered
 from gradpath.interpreter.events import Bound, Site, Stepped
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import Trace
@@ -192,5 +193,5 @@ def _is_made_again(trace: Trace, site: Site, each: str, source: Source, given: G
         f"{_never(source, site)}: each {each} makes another one",
         (_takes(given), Step(site, "new parameters")),
         "make it once, in the `__init__` of a module whose parameters the optimizer is given",
-        made_in_init(trace, source, site),
+        hoisted(trace, source, site),
     )

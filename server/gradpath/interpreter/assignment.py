@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gradpath.interpreter import classes
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.iteration import sample
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import binary, get_item, refuse_step
 from gradpath.interpreter.origins import Call
@@ -136,7 +137,9 @@ def _updated(machine: Machine, node: ast.AugAssign, before: Value) -> Value:
             return result
     result = binary(machine, type(node.op), before, value)
     if isinstance(before, Unknown) and isinstance(result, Unknown) and not result.is_data:
-        result.kind = before.kind  # A tensor is written in place, and keeps its flag under `no_grad`.
+        # A tensor is written in place, and keeps its flag under `no_grad`; one without a graph may get one.
+        gets = before.kind is Kind.PLAIN and machine.autograd.grad_enabled
+        result.kind = result.kind if gets else before.kind
     return result
 
 

@@ -289,6 +289,18 @@ def is_slender(value: Value, most: int = ITEMS) -> bool:
     return True
 
 
+def everything_in(*values: Value) -> Iterator[Value]:
+    """Some values, and all that tuples and containers among them hold: each once, though one may hold itself."""
+    seen: dict[int, Value] = {}
+    todo = [*values]
+    while todo:
+        value = todo.pop()
+        if id(value) not in seen:
+            seen[id(value)] = value
+            yield value
+            todo += value if isinstance(value, tuple) else value.parts() if isinstance(value, Container) else ()
+
+
 def any_of(machine: Machine, items: Sequence[Value], cause: str) -> Value:
     """An item of which it is not known which one it is: the only candidate, else an unknown that comes from all."""
     if len(items) == 1:

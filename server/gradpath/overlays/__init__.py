@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gradpath.autograd.backward import backward
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
-from gradpath.interpreter.containers import List
+from gradpath.interpreter.containers import List, everything_in
 from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.events import Cleared, Held, Kept, Named
 from gradpath.interpreter.iteration import Container, Iteration
@@ -203,18 +203,7 @@ class Overlays:
 
         With `since`, only what came up when there were so many unknown values, and was not back-propagated.
         """
-        match value:
-            case Unknown(tensor=TensorValue() as written) if since == 0 and written.tensor.storage.writes:
-                return self.holds_graph(written)
-            case Unknown():
-                return value.kind in OF_TENSORS and value.number > since  # Not what has a `backward`, and nothing more.
-            case TensorValue():
-                node = value.tensor.node
-                return node is not None and (since == 0 or node.freed_by is None)
-            case tuple() | List() | Dict():
-                parts = parts_of(value)
-                return any(self.holds_graph(each, since=since) for each in parts)
-        return False
+        return any(_is_on_graph(each, since) for each in everything_in(value))
 
     def may_have_cleared(self, machine: Machine) -> None:
         """Something that is not seen may have cleared any gradients."""
@@ -353,6 +342,16 @@ class Overlays:
             case FaultKind.NOT_IMPLEMENTED:
                 return "NotImplementedError" if error.node is None else "RuntimeError"
         return "RuntimeError"
+
+
+def _is_on_graph(value: Value, since: int) -> bool:
+    """True if a value is a tensor that was computed on a graph, or is presumed to be one, as `holds_graph` asks."""
+    if isinstance(value, Unknown) and isinstance(value.tensor, TensorValue) and since == 0:
+        value = value.tensor if value.tensor.tensor.storage.writes else value
+    if isinstance(value, Unknown):
+        return value.kind in OF_TENSORS and value.number > since  # Not what has a `backward`, and nothing more.
+    node = value.tensor.node if isinstance(value, TensorValue) else None
+    return node is not None and (since == 0 or node.freed_by is None)
 
 
 def _is_target_of_loop(node: ast.AST) -> bool:

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 from gradpath.autograd.provenance import OBSERVED, Presumption
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.interpreter.containers import List
+from gradpath.interpreter.containers import everything_in
 from gradpath.interpreter.events import BackwardRan, Cleared, GradientAbsent, GradientSet, Lent
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays.presumed import conditions, model_parts, weights
 from gradpath.overlays.presumed.presumed_tensors import graph_sources
@@ -124,7 +122,7 @@ def may_be_used(machine: Machine, tensor: Tensor) -> bool:
 
 def note_put(machine: Machine, value: Value) -> None:
     """A value was stored in an attribute or an item of what is not seen."""
-    _put(machine).extend(_leading(machine, value))
+    _put(machine).extend(found for each in everything_in(value) for found in _leading(machine, each))
 
 
 def _put(machine: Machine) -> list[Tensor | None]:
@@ -156,7 +154,7 @@ def note_handed(machine: Machine, arguments: Arguments, *, computes: bool) -> No
     if any(isinstance(each, Function | BoundMethod | Instance) for each in arguments.all()):
         machine.remembered[_FUNCTIONS] = True
     known = _shown(machine) if computes else _handed(machine)
-    known.extend((each, at) for value in arguments.all() for each in _leading(machine, value))
+    known.extend((each, at) for value in everything_in(*arguments.all()) for each in _leading(machine, value))
 
 
 def note_anything_handed(machine: Machine) -> None:
@@ -164,7 +162,8 @@ def note_anything_handed(machine: Machine) -> None:
     _handed(machine).append((None, len(machine.trace.events)))
 
 
-def _leading(machine: Machine, value: Value, depth: int = 3) -> Iterator[Tensor | None]:
+def _leading(machine: Machine, value: Value) -> Iterator[Tensor | None]:
+    """The tensors by which a value that is no container leads to a graph; None where it may lead to any."""
     match value:
         case TensorValue():
             yield from [value.tensor] if value.tensor.requires_grad else []
@@ -173,9 +172,6 @@ def _leading(machine: Machine, value: Value, depth: int = 3) -> Iterator[Tensor 
         case Function():
             if any(isinstance(each, ast.Attribute) and each.attr == "backward" for each in nodes(value.node)):
                 yield None
-        case tuple() | List() | Dict():
-            for each in parts_of(value):
-                yield from _leading(machine, each, depth - 1) if depth > 0 else [None]
         case Instance() | BoundMethod() | Iteration():
             yield None
 

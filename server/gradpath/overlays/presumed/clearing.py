@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from gradpath.interpreter.containers import List
+from gradpath.interpreter.containers import List, everything_in
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Origin, Undefined
 from gradpath.interpreter.values import Instance, Unknown, Value
@@ -104,13 +104,17 @@ def is_gradient(value: Unknown | None) -> bool:
 
 def has_state(value: Value) -> bool:
     """True if a callee could clear gradients or step through this argument."""
+    if isinstance(value, List | Dict):
+        return any(_has_state_itself(each) or _is_parameter(each) for each in everything_in(value))
+    return _has_state_itself(value)
+
+
+def _has_state_itself(value: Value) -> bool:
     match value:
         case Unknown():
             return role_of(value) in ("model", "optimizer")
         case ModuleInstance():
             return bool(value.parameters()) or value.has_unknown_parts  # A loss such as `nn.MSELoss()` has nothing.
-        case List() | Dict():
-            return any(has_state(part) or _is_parameter(part) for part in value.parts())
     return isinstance(value, Instance)
 
 

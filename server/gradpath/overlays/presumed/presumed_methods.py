@@ -25,7 +25,14 @@ from gradpath.overlays.presumed import (
     weights,
 )
 from gradpath.overlays.presumed.clearing import is_engine
-from gradpath.overlays.presumed.presumed_tensors import is_computed, is_of_tensors, note_cut, presume_tensor, require
+from gradpath.overlays.presumed.presumed_tensors import (
+    is_computed,
+    is_of_tensors,
+    note_cut,
+    presume_tensor,
+    release,
+    require,
+)
 from gradpath.overlays.presumed.roles import is_of_its_own, is_scaler, is_schedule, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
 from gradpath.overlays.torch.nn import note_unseen
@@ -335,6 +342,7 @@ def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) ->
         if role_of(receiver) == "model":
             return receiver
         if arguments.get(0, "requires_grad", True) is not True:
+            release(machine, receiver)
             return NotImplemented
         require(machine, receiver)  # It may be a module as well, which never is used as a tensor.
         return receiver

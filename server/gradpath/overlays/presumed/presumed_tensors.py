@@ -347,6 +347,11 @@ def require(machine: Machine, unknown: Unknown) -> None:
     machine.remembered[_REQUIRED, unknown.number] = True
 
 
+def release(machine: Machine, unknown: Unknown) -> None:
+    """The program has called `requires_grad_(False)` of it since, or with what is not known."""
+    machine.remembered.pop((_REQUIRED, unknown.number), None)
+
+
 def is_required(machine: Machine, unknown: Unknown) -> bool:
     """True if the program has required a gradient for it."""
     return (_REQUIRED, unknown.number) in machine.remembered

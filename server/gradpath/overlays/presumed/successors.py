@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradpath.autograd.tensor import Tensor
-from gradpath.interpreter.iteration import Container
+from gradpath.interpreter.containers import everything_in
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call
 from gradpath.interpreter.values import Instance, Unknown, Value
@@ -39,16 +37,8 @@ def _is_made_apart(model: Unknown, before: Value) -> bool:
             same = isinstance(before, Unknown) and isinstance(before.origin, Call) and before.origin.of is callee
             name = dotted_name(callee)
             makes = name == "torch.load" or name.rpartition(".")[2][:1].isupper() or (same and callee.owner is None)
-            return makes and not any(_may_hold(each) for each in _arguments(model))
+            return makes and not any(_may_hold(each) for each in everything_in(*model.sources[1:]))
     return False
-
-
-def _arguments(model: Unknown) -> Iterator[Value]:
-    todo = list(model.sources[1:])
-    while todo:
-        each = todo.pop()
-        yield each
-        todo += each if isinstance(each, tuple) else each.parts() if isinstance(each, Container) else ()
 
 
 def _may_hold(argument: Value) -> bool:

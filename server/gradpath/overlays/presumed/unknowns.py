@@ -334,13 +334,15 @@ def _in_hands(unknown: Unknown, arguments: Arguments) -> tuple[object, ...] | No
     None where that is not known: functions of the program may speak of anything.
     """
     found: dict[int, object] = {}
+    seen: dict[int, object] = {}  # What a container gives is made when it is asked, and must outlive its number.
     todo = list(arguments.all())
     if isinstance(unknown.origin, Attribute) and isinstance(unknown.origin.of, Instance):
         todo.append(unknown.origin.of)
     while todo:
         value = todo.pop()
-        if id(value) in found:
+        if id(value) in seen:
             continue
+        seen[id(value)] = value
         match value:
             case List() | Dict():
                 todo += value.parts()

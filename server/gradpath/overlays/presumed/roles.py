@@ -51,6 +51,12 @@ PREPARING = regex(
 )
 """Names of what prepares data for a model, and has no weights."""
 
+LAYER = regex(
+    r"^_?([a-z0-9]+_)*(block|branch|conv|decoder|embed|embedding|embeddings|encoder|extractor|fc|head|layer|linear|"
+    r"proj|projection|projector|stem|tower|trunk)_?\d?$"
+)
+"""Names of what a model computes with: layers, and parts of several."""
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:
@@ -113,7 +119,10 @@ def role_of(value: Value) -> str:
 
 
 def _role_of_kept(value: Unknown) -> str:
-    """The role of `nets["encoder"]`, `optimizers[0]` and `optims.encoder`: that of what they are kept in."""
+    """The role of `nets["encoder"]`, `optimizers[0]` and `optims.encoder`: that of what they are kept in.
+
+    What a model has under the name of a layer is a part of it: `policy.action_layer`.
+    """
     match value.origin:
         case Item(of=Unknown(is_data=False) as holder, key=str() | int()) if not isinstance(holder.origin, Item):
             role = role_of(holder)
@@ -121,6 +130,8 @@ def _role_of_kept(value: Unknown) -> str:
             return role if role in ("optimizer", "loss") or (role == "model" and several) else ""
         case Attribute(of=Unknown(name=name, label=label) as holder) if (name or label).endswith("s"):
             return "optimizer" if role_of(holder) == "optimizer" else ""
+        case Attribute(of=Unknown(is_data=False) as holder, name=name) if LAYER.match(name):
+            return "model" if role_of(holder) == "model" else ""
     return ""
 
 

@@ -15,7 +15,7 @@ from gradpath.findings.parameters import ways_of
 from gradpath.findings.rebinding import rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, name_of
-from gradpath.findings.syntax import call_of, statement_of
+from gradpath.findings.syntax import ancestry, call_of, statement_of
 from gradpath.fixes import cut_fixes, edits, on_tensors, recomputation, requirement
 from gradpath.fixes.substitution import substituted
 from gradpath.interpreter.events import Bound, Built, Failed, Flagged, Named, Site
@@ -54,7 +54,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             continue
         cause = cuts.cause_of(trace, wanted)
         presumed = isinstance(wanted.provenance, Presumption)  # To be data; else the caller may have required one.
-        if cause.how != "plain" or presumed or _made_here(trace, wanted):
+        if cause.how != "plain" or presumed or _made_here(trace, wanted) or _made_for_itself(trace, wanted):
             yield _of_input(trace, source, failure, wanted, cause)
     for failure, error in failures(trace, FaultKind.UNUSED):
         roots = () if error.call is None else error.call.roots
@@ -89,6 +89,22 @@ def _made_here(trace: Trace, tensor: Tensor) -> bool:
     if isinstance(trace.entry, ast.Module):
         return tensor.shape is not None
     return any(holds(trace.entry, frame.node) for frame in tensor.origin.frames() if frame.node is not trace.entry)
+
+
+def _made_for_itself(trace: Trace, tensor: Tensor) -> bool:
+    """True if the object whose method runs made a tensor for itself, and no method asks anything to require a gradient.
+
+    What `__init__` is given may require one already: a copy that it makes of that is of its own all the same.
+    """
+    cls = next((each for each in ancestry(trace, trace.entry) if isinstance(each, ast.ClassDef)), None)
+    if cls is None or not tensor.operation or tensor.maker:
+        return False
+    makers = (each for each in cls.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
+    made = any(holds(init, frame.node) for init in makers for frame in tensor.origin.frames())
+    asked = (
+        each.attr for each in contents(cls).attributes if not isinstance(each.ctx, ast.Load) or each.attr[-1] == "_"
+    )
+    return made and not any(each in ("requires_grad", "requires_grad_") for each in asked)
 
 
 def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, output: Tensor) -> Report:

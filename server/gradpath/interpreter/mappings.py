@@ -92,8 +92,9 @@ class Dict(Container):
             raise machine.error("KeyError", key if isinstance(key, str) else shown(key), self)
         if not self.open and (len(self.entries) == 1 or self._is_all_without_graph(machine)):
             return self.parts()[-1]  # Any other key would raise.
-        if self.is_live(machine) and not (self.open and isinstance(key, CONSTANTS)):
-            return self._stand_in(machine, key)
+        live = self._live_entries(machine)
+        if live and not (self.open and isinstance(key, CONSTANTS)):
+            return self._stand_in(machine, key, live)
         chosen = machine.library.chosen(machine, self.parts(), key)
         if chosen is not UNDEFINED:
             return chosen
@@ -103,18 +104,30 @@ class Dict(Container):
         self.store(key, made)
         return made
 
-    def _stand_in(self, machine: Machine, key: Value) -> Value:
+    def _live_entries(self, machine: Machine) -> Sequence[Value]:
+        """The entries that stand for any of them: all if all are on a graph.
+
+        Where no key is seen, as in a memory of nodes, some entries may have been written yet and others not: those that
+        are on a graph.
+        """
+        if self.is_live(machine):
+            return self.parts()
+        if not all(isinstance(key, Unknown) for key, _ in self.entries.values()):
+            return ()
+        return [each for each in self.parts() if machine.library.is_live(each)]
+
+    def _stand_in(self, machine: Machine, key: Value, parts: Sequence[Value]) -> Value:
         """The entry that an unknown key is taken for: the newest for the first such key, another one for the next.
 
         Two keys may be two entries, such as the losses of several tasks; where there are more keys than entries, the
         last ones are of nothing that is known.
         """
-        standing = machine.remembered.setdefault(("stand-ins", machine.id_of(self)), [])
+        standing = machine.remembered.setdefault(("stand-ins", machine.id_of(self), *machine.loops()[:-1]), [])
         assert isinstance(standing, list)
         place = _place_among(machine, key)
         if place not in standing:
             standing.append(place)
-        parts, index = self.parts(), standing.index(place)
+        index = standing.index(place)
         return parts[-1 - index] if index < len(parts) else machine.unknown("item of a dict", None, (self,))
 
     def _is_all_without_graph(self, machine: Machine) -> bool:
@@ -143,7 +156,10 @@ class Dict(Container):
         keys = [key for key, _ in self.entries.values()]
         if not self.open and isinstance(item, CONSTANTS) and all(isinstance(key, CONSTANTS) for key in keys):
             return item in keys
-        return machine.unknown("membership", ("in", mine, id(self), len(keys)), (item,), data=True)
+        asked = machine.unknown("membership", ("in", mine, id(self), len(keys)), (item,), data=True)
+        if isinstance(asked, Unknown) and self._live_entries(machine):
+            asked.hint = True
+        return asked
 
     def binary(self, machine: Machine, operator: str, other: Value, reflected: bool) -> Value:
         if operator == "or" and isinstance(other, Dict):

@@ -215,7 +215,8 @@ def _remade(
     if function_of(trace, making) is function_of(trace, binding):
         after = edits.relocated(document, [making], partial(edits.insert_after, document, binding))
         yield from Fix.of(Repair(Way.OPTIMIZER_AFTER, (optimizer,), text=bound), Safety.UNSAFE, after)
-    known = parameters in ast.unparse(making) or chosen & set(re.findall(r"\w+", part))
+    had = bound != part and parameters in ast.unparse(making)
+    known = had or chosen & set(re.findall(r"\w+", part))
     if part and not known:  # Else it has some of these already, or they are more than one part.
         group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
         added = edits.insert_after(document, binding, group)

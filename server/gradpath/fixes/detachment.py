@@ -153,7 +153,8 @@ def _keeping(crossing: Crossing, node: Node, *, early: bool) -> tuple[Site, ast.
             case _, ast.Assign(targets=[ast.Subscript() | ast.Attribute() as target], value=value) as statement:
                 text, body = crossing.source.text(event.site, target), function_of(crossing.trace, statement)
                 later = (each for each in variables(body) if each.lineno > statement.lineno) if body is not None else ()
-                if text in map(ast.unparse, later):
+                buffers = {each.name for each in crossing.trace.of(Bound) if isinstance(each.site.node, ast.Call)}
+                if text in map(ast.unparse, later) and text.rpartition(".")[2] not in buffers:
                     return None  # What the body goes on with needs its graph.
                 return event.site, value, text
             case _, ast.Assign(targets=[ast.Name(id=name)], value=value):

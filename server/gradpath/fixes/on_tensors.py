@@ -75,7 +75,8 @@ def on_tensors(trace: Trace, source: Source, cause: Cause) -> Iterator[Fix]:
         way = Way.STACK if written.is_list(call.args[0]) else Way.USE_TENSOR
         repair = Repair(way, (source.short(site),))
         if not all(holds(call, each) for each in reads):
-            repair = Repair(Way.WITHOUT_READING, lines=tuple(sorted({each.lineno for each in reads})))
+            way = Way.NOT_NUMBERS if elsewhere else Way.WITHOUT_READING
+            repair = Repair(way, lines=tuple(sorted({each.lineno for each in reads})))
         yield Fix.by(repair, Safety.SAFE, tuple(written.changes))
 
 

@@ -341,9 +341,10 @@ def still_learns(change: Change, *, truncated: bool = False) -> bool:
     free = {each for each, (file, line) in after.thawed.items() if file != change.path or line in kept}
     if frozen and frozen <= after.given - free:
         return False  # All that the program keeps out is let in.
-    meant = before.given if truncated or before.failing is None else before.given | before.failing.given
+    failing = None if truncated or after.failed else before.failing
+    meant = before.given if failing is None else before.given | failing.given
     unowned = meant.difference(*before.owned.values()) if before.unseen or after.unseen else frozenset()
-    lost = set(map(change.moved, unowned)) - after.given - {None}
+    lost = set(map(change.moved, unowned)) - after.given - {None} if after.given else set()
     if after.constant or len(after.lessons) < len(before.lessons) or lost:
         return False
     owned = frozenset[Parameter]().union(*after.owned.values())

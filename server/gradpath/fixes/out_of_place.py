@@ -177,7 +177,8 @@ def _is_seen_elsewhere(trace: Trace, source: Source, site: Site, written: Tensor
     own = _base(source, site) or getattr(site.node, "target", None)
     variable = own.id if isinstance(own, ast.Name) else getattr(own, "attr", "")
     running = {frame.caller: statement_of(trace, frame.node) for frame in site.frames()}
-    if written.base is not None and not any(each.tensor is written.base for each in trace.of(Bound)):
+    unnamed = written.base is not None and not any(each.tensor is written.base for each in trace.of(Bound))
+    if written.base is not None and unnamed and module_of(trace, site) is None:
         made = written.base.origin  # What has no name of its own is found again where it was found.
         if written.base.operation == UNSEEN or not isinstance(made, Site) or made.node is site.node:
             return True

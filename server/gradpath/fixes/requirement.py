@@ -209,9 +209,11 @@ def _remade(
     optimizer = edits.flat(document, making.targets[0])
     bound = edits.flat(document, binding.targets[0] if isinstance(binding, ast.Assign) else binding)
     chosen = set[str]()
+    changed: ast.AST = binding.targets[0] if isinstance(binding, ast.Assign) else getattr(binding, "value", binding)
+    changed = changed.func if isinstance(changed, ast.Call) else changed
     for outer in reversed(ancestry(trace, binding)[:-1]):  # What is done to each parameter is done after the loop.
-        if isinstance(outer, ast.For) and stored_names(outer.target) & names_in(binding) and not holds(outer, making):
-            binding, chosen = outer, chosen | stored_names(outer.target)
+        if isinstance(outer, ast.For) and stored_names(outer.target) & names_in(changed) and not holds(outer, making):
+            binding, changed, chosen = outer, outer.iter, chosen | stored_names(outer.target)
     if function_of(trace, making) is function_of(trace, binding):
         after = edits.relocated(document, [making], partial(edits.insert_after, document, binding))
         yield from Fix.of(Repair(Way.OPTIMIZER_AFTER, (optimizer,), text=bound), Safety.UNSAFE, after)
@@ -221,7 +223,7 @@ def _remade(
         group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
         added = edits.insert_after(document, binding, group)
         yield from Fix.of(Repair(Way.ADD_GROUP, (part,), text=group), Safety.UNSAFE, added)
-    same = re.split(r"\W", part)[0] in {"", *names_in(making)}  # Else it is made of what was put together before.
+    same = not chosen or re.split(r"\W", part)[0] in names_in(making)  # Else of what was put together before.
     again = edits.insert_after(document, binding, edits.flat(document, making)) if same else None
     yield from Fix.of(Repair(Way.OPTIMIZER_AGAIN, (optimizer,), text=bound), Safety.UNSAFE, again)
 

@@ -223,7 +223,7 @@ def _remade(
         group = f'{optimizer}.add_param_group({{"params": {parameters}}})'
         added = edits.insert_after(document, binding, group)
         yield from Fix.of(Repair(Way.ADD_GROUP, (part,), text=group), Safety.UNSAFE, added)
-    same = not chosen or re.split(r"\W", part)[0] in names_in(making)  # Else of what was put together before.
+    same = not chosen or "parameters(" in ast.unparse(making)  # Else it is made of what was put together before.
     again = edits.insert_after(document, binding, edits.flat(document, making)) if same else None
     yield from Fix.of(Repair(Way.OPTIMIZER_AGAIN, (optimizer,), text=bound), Safety.UNSAFE, again)
 

@@ -45,8 +45,8 @@ def arms_of(node: ast.If, scope: ast.AST | None) -> Arms:
     """What the arms of a condition are to a graph.
 
     An arm that leaves is the less likely one, and so is one that makes room in a buffer that may be full, that runs no
-    backward where the other arm does, or that is there for numbers that are none (`isnan`); an arm that only raises or
-    prints does nothing else. `scope` is the function or module around, None where it is not at hand.
+    backward where the other arm does, or that is there for numbers that are none (`isnan`) or for a batch of another size
+    than the one before; an arm that only raises or prints does nothing else. `scope` is the function or module around, None where it is not at hand.
     """
     ways = None if scope is None else _known.get(scope)
     if ways is None:
@@ -56,7 +56,7 @@ def arms_of(node: ast.If, scope: ast.AST | None) -> Arms:
     known = ways.get(node)
     if known is None:
         unlikely = leaves(node.body) or _makes_room(node.body) or (trains(node.orelse) and not trains(node.body))
-        unlikely = unlikely or _asks_for_nan(node.test)
+        unlikely = unlikely or _asks_for_nan(node.test) or _asks_for_another_size(node.test)
         likely = leaves(node.orelse) or not unlikely
         body, orelse = _is_idle(node.body, scope), _is_idle(node.orelse, scope)
         idle = (orelse if likely else body) and (bool(node.orelse) or body)
@@ -92,6 +92,27 @@ def _asks_for_nan(test: ast.expr) -> bool:
     return not negated and any(
         isinstance(each, ast.Call) and last_name(each.func) in ("isinf", "isnan") for each in nodes(test)
     )
+
+
+def _asks_for_another_size(test: ast.expr) -> bool:
+    """True if a condition asks whether what an object has kept is of another size: `self.state.shape != x.shape`."""
+    match test:
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return any(map(_asks_for_another_size, values))
+        case ast.Compare(left=left, ops=[ast.NotEq()], comparators=[right]):
+            measured = [_measured(left), _measured(right)]
+            return all(measured) and any(isinstance(each, ast.Attribute) for each in measured)
+    return False
+
+
+def _measured(size: ast.expr) -> ast.expr | None:
+    """What `x.shape`, `x.size()`, `x.shape[0]` and `x.size(0)` are the sizes of."""
+    match size:
+        case ast.Subscript(value=whole):
+            return _measured(whole)
+        case ast.Attribute(value=measured, attr="shape") | ast.Call(func=ast.Attribute(value=measured, attr="size")):
+            return measured
+    return None
 
 
 def decides_training(node: ast.If) -> bool:

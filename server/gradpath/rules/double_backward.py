@@ -72,7 +72,7 @@ def _said(case: Case, limit: int) -> str:
     if case.same_place:
         return f"`{again}` runs a second time through the graph of {_what(case)}, which is built only once"
     if case.same_root:
-        root = name_of(case.trace, case.source, case.earlier.roots[0], case.again)
+        root = name_of(case.trace, case.source, case.earlier.roots[0], case.again) or again.removesuffix(".backward()")
         line = case.before.line
         return f"the graph of `{_cut(root)}` is back-propagated twice, and the call on line {line} has freed it"
     before = case.source.short(case.before, limit=limit)

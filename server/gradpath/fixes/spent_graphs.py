@@ -14,7 +14,7 @@ from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings import carrying, second_calls
 from gradpath.findings.carrying import Case
 from gradpath.findings.definitions import given_to
-from gradpath.findings.graphs import is_drawn, is_freed, is_from_outside, nodes_of, reach, terms_of
+from gradpath.findings.graphs import is_drawn, is_freed, is_from_outside, leaves, nodes_of, reach, terms_of
 from gradpath.findings.kept_lists import filled_beside
 from gradpath.findings.stories import same_activation, since, stepped_since
 from gradpath.findings.syntax import Compound, Definition, ancestry, block_of, call_of, function_of, statement_of
@@ -130,8 +130,9 @@ def in_one_run(case: second_calls.Case) -> Iterator[Fix]:
     yield from differentiable(case)
     yield from _without_repeat(case)
     if not case.same_root:
-        yield from detached_where_read(case.way_of_earlier)
-        yield from detachments(case.crossing)
+        known = bool(leaves(case.earlier.roots))  # Else nothing tells what either call is to train.
+        for fix in (*detached_where_read(case.way_of_earlier), *detachments(case.crossing)):
+            yield fix if known else replace(fix, safety=Safety.UNSAFE, eligible=False)
     starts = nodes_of(case.call.roots) if case.call is not None else []
     yield from _computed_again(case, starts, case.is_spent, updated=case.is_updated)
     yield from _summed(case)

@@ -11,6 +11,7 @@ from gradpath.interpreter.bounds import is_whole, length_of
 from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass, is_instance
 from gradpath.interpreter.containers import List, Slice, ordered
 from gradpath.interpreter.defining import TYPE
+from gradpath.interpreter.doubt import is_awaited
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.eval import eval_text, exec_text
 from gradpath.interpreter.iteration import BARREN, Iteration, gone_through, iterate, sample
@@ -230,8 +231,13 @@ def _getattr(machine: Machine, arguments: Arguments) -> Value:
     if not isinstance(name, str):
         return machine.unknown("getattr", ("getattr", identity(value), identity(name)), (value,))
     default = arguments.get(2, "default")
-    if default is not UNDEFINED and has_attribute(machine, value, name) is False:
+    has = has_attribute(machine, value, name)
+    if has is False and default is not UNDEFINED:
         return default
+    if not has and isinstance(value, Instance):
+        missing = machine.error("AttributeError", name, value)
+        if isinstance(missing.value, Instance) and is_awaited(machine, missing.value.cls):
+            raise missing  # Whoever waits for it makes the attribute then.
     found = machine.attribute(value, name)
     if isinstance(found, Unknown) and isinstance(default, CONSTANTS):
         found.hint = default

@@ -41,7 +41,7 @@ def is_certain(machine: Machine, cls: Class, subject: Value) -> bool:
     """
     if cls.name in _GUARDS:
         return is_certain_raise(machine, cls)
-    if _is_signal(machine, cls) or _is_awaited(machine, cls) or machine.library.is_observed(subject):
+    if _is_signal(machine, cls) or is_awaited(machine, cls) or machine.library.is_observed(subject):
         return True
     if _is_elsewhere(machine):
         return not machine.strayed and absence_in(machine, machine.node) is not None
@@ -57,7 +57,7 @@ def is_certain(machine: Machine, cls: Class, subject: Value) -> bool:
 
 def is_certain_raise(machine: Machine, cls: Class | None) -> bool:
     """True if the program certainly reaches the current `raise`, whose class may be unknown."""
-    if cls is not None and (cls.name in _SIGNALS or _is_awaited(machine, cls)):
+    if cls is not None and (cls.name in _SIGNALS or is_awaited(machine, cls)):
         return True
     in_function = not isinstance(machine.trace.entry, ast.Module)
     if cls is not None and cls.name == "NotImplementedError" and in_function:
@@ -100,7 +100,7 @@ def _is_elsewhere(machine: Machine) -> bool:
     return machine.frame.path != machine.file
 
 
-def _is_awaited(machine: Machine, cls: Class) -> bool:
+def is_awaited(machine: Machine, cls: Class) -> bool:
     """True if a handler around waits for exceptions of the class, and not just for any."""
     frame = machine.frame
     while True:

@@ -45,8 +45,9 @@ def arms_of(node: ast.If, scope: ast.AST | None) -> Arms:
     """What the arms of a condition are to a graph.
 
     An arm that leaves is the less likely one, and so is one that makes room in a buffer that may be full, that runs no
-    backward where the other arm does, or that is there for numbers that are none (`isnan`) or for a batch of another size
-    than the one before; an arm that only raises or prints does nothing else. `scope` is the function or module around, None where it is not at hand.
+    backward where the other arm does, or that is there for numbers that are none (`isnan`) or for a batch of another
+    size than the one before; an arm that only raises or prints does nothing else. `scope` is the function or module
+    around, None where it is not at hand.
     """
     ways = None if scope is None else _known.get(scope)
     if ways is None:

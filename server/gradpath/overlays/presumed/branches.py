@@ -32,7 +32,7 @@ def whole_of(part: Unknown) -> Unknown | None:
     return found
 
 
-_DETACHED = regex(r"mems$|past|cache|^kv", re.I)
+_DETACHED = regex(r"mems$|past|cache|^kv|noise", re.I)
 """Names of states that models hand out detached, as Transformer-XL does."""
 
 

@@ -22,6 +22,9 @@ from gradpath.source.nodes import Definition, noted
 from gradpath.support.lazy_regex import regex
 
 _WORDS = regex(r"(?<![a-z])(loss|criterion|objective)(?![a-z])|Loss(?![a-z])|Criterion(?![a-z])|loss$")
+_OTHERWISE = regex(r"_?(build|create|load|log|make|parse|plot|print|record|save|setup|show|write)_")
+"""Names of functions that do something with a criterion, or by one: `create_mask_level_criterion`."""
+
 _METHODS = ("forward", "__call__")
 
 
@@ -29,7 +32,7 @@ def is_criterion(function: Definition, owner: str | None) -> bool:
     """True if a function is called a loss, or is what calling an instance of a class that is called one runs."""
     if owner is not None and function.name in _METHODS:
         return _WORDS.search(owner) is not None
-    return _WORDS.search(function.name) is not None
+    return _WORDS.search(function.name) is not None and _OTHERWISE.match(function.name) is None
 
 
 @noted

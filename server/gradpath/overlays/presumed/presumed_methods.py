@@ -10,6 +10,7 @@ from gradpath.autograd.provenance import Presumption
 from gradpath.interpreter.events import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.operators import get_item
 from gradpath.interpreter.origins import Call, Library, Made, Member, Undefined
 from gradpath.interpreter.ownership import Overwritten
 from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
@@ -241,6 +242,8 @@ def _step(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`optimizer.step(closure)`, and `scaler.step(optimizer)`; one that is given a loss is the program's own."""
     if role_of(receiver) == "optimizer":
         closure = arguments.get(0, "closure", None)
+        if isinstance(closure, str):
+            return _of_several(machine, receiver, closure, "step")
         if isinstance(closure, Object) and (closure.refuses_calls or is_of_tensors(closure)):
             return NotImplemented
         if isinstance(closure, Object) and not isinstance(closure, Unknown):
@@ -291,12 +294,20 @@ def _prepare(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value
 
 
 def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    cleared, to_none = held_weights.cleared_by(machine, receiver), arguments.get(0, "set_to_none", True)
+    key = arguments.get(0, "set_to_none", True)
+    if isinstance(key, str) and role_of(receiver) == "optimizer":
+        return _of_several(machine, receiver, key, "zero_grad")
+    cleared, to_none = held_weights.cleared_by(machine, receiver), key
     weights.clear(machine, cleared if to_none is not False else ())
     known = cleared is not None and is_of_its_own(receiver)
     steps = role_of(receiver) == "optimizer"
     machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known, steps, kept=to_none is not True))
     return None
+
+
+def _of_several(machine: Machine, holder: Unknown, key: str, method: str) -> Value:
+    """`optimizers.step("actor")` of an object that holds several: what `optimizers["actor"].step()` does."""
+    return machine.call(machine.attribute(get_item(machine, holder, key), method), Arguments())
 
 
 def _scale(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:

@@ -15,7 +15,6 @@ from gradpath.fixes.cut_fixes import undone
 from gradpath.interpreter.events import BackwardRan, Site
 from gradpath.interpreter.trace import Trace
 from gradpath.support.fast_dataclasses import dataclass
-from gradpath.support.traversal import reachable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +47,8 @@ class SameGradient:
 
 def same_gradients(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[SameGradient]:
     """The parameters of one backward whose gradient depends on no value, and whose own value the loss depends on."""
-    alone = [leaf for leaf in reached_leaves(ran) if leaf.is_parameter and _is_the_same(ran, leaf)]
+    same = _constant_down_to(ran)
+    alone = [leaf for leaf in reached_leaves(ran) if leaf.is_parameter and leaf.accumulator in same]
     if not alone:
         return
     ways = ways_in(trace, ran)
@@ -59,11 +59,18 @@ def same_gradients(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[S
             yield SameGradient(severed[0], leaf)
 
 
-def _is_the_same(ran: BackwardRan, leaf: Tensor) -> bool:
-    """True if nothing on the ways down to a leaf saved a value: sums, means, rows and multiples by plain numbers."""
-    start = [] if leaf.accumulator is None else [leaf.accumulator]
-    above = [*reachable(start, lambda node: ran.call.givers.get(node, ()))][1:]
-    return bool(above) and all(map(_is_constant, above))
+def _constant_down_to(ran: BackwardRan) -> set[Node | None]:
+    """The nodes that get the same gradient whatever the values are: nothing on the ways down to them saved one.
+
+    So are sums, means, rows and multiples by plain numbers.
+    """
+    plain: set[Node | None] = set()
+    givers = ran.call.givers
+    for node in (*ran.executed, *(each for each in givers if each.accumulates is not None)):
+        above = givers.get(node, ())
+        if plain.issuperset(above) and (above or node in ran.call.starts) and _is_constant(node):
+            plain.add(node)
+    return plain
 
 
 def _is_constant(node: Node) -> bool:

@@ -143,7 +143,7 @@ async def test_a_hover_tells_the_ways_out_that_were_tried(editor: Editor, uri: s
     assert hover is not None
     assert isinstance(hover.contents, types.MarkupContent)
     ways = [line.lstrip("- ") for line in hover.contents.value.splitlines() if line.lstrip("- ").startswith("or: ")]
-    assert ways[-1] == "or: run line 8 again before line 14: `fake = netG(noise)`"
+    assert ways[-1] == "or: keep the graph: `retain_graph=True` on line 11"
     repairs = {action.title for action in await editor.actions(uri, "errG.backward()")}
     assert "gradpath (unsafe): Run line 8 again before line 14: `fake = netG(noise)`" in repairs
 

@@ -54,7 +54,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             continue
         cause = cuts.cause_of(trace, wanted)
         presumed = isinstance(wanted.provenance, Presumption)  # To be data; else the caller may have required one.
-        if cause.how != "plain" or presumed or _made_here(trace, wanted) or _made_for_itself(trace, wanted):
+        if cause.how != "plain" or presumed or _made_here(trace, wanted) or _made_for_itself(trace, source, wanted):
             yield _of_input(trace, source, failure, wanted, cause)
     for failure, error in failures(trace, FaultKind.UNUSED):
         roots = () if error.call is None else error.call.roots
@@ -91,8 +91,8 @@ def _made_here(trace: Trace, tensor: Tensor) -> bool:
     return any(holds(trace.entry, frame.node) for frame in tensor.origin.frames() if frame.node is not trace.entry)
 
 
-def _made_for_itself(trace: Trace, tensor: Tensor) -> bool:
-    """True if the object whose method runs made a tensor for itself, and no method asks anything to require a gradient.
+def _made_for_itself(trace: Trace, source: Source, tensor: Tensor) -> bool:
+    """True if the object whose method runs made a tensor for itself, and its file asks nothing to require a gradient.
 
     What `__init__` is given may require one already: a copy that it makes of that is of its own all the same.
     """
@@ -101,10 +101,12 @@ def _made_for_itself(trace: Trace, tensor: Tensor) -> bool:
         return False
     makers = (each for each in cls.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
     made = any(holds(init, frame.node) for init in makers for frame in tensor.origin.frames())
-    asked = (
-        each.attr for each in contents(cls).attributes if not isinstance(each.ctx, ast.Load) or each.attr[-1] == "_"
+    flags = (
+        each
+        for each in contents(source.tree(tensor.origin.path)).attributes
+        if each.attr in ("requires_grad", "requires_grad_")
     )
-    return made and not any(each in ("requires_grad", "requires_grad_") for each in asked)
+    return made and not any(each.attr[-1] == "_" or not isinstance(each.ctx, ast.Load) for each in flags)
 
 
 def _of_unused(trace: Trace, source: Source, failure: Failed, wanted: Tensor, output: Tensor) -> Report:

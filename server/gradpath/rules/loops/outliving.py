@@ -55,6 +55,8 @@ def _stored(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growi
         if trained is None:
             continue
         loop = iterations_between(kept[0].site.loops, kept[-1].site.loops)
+        if names_its_rounds(trace, loop):
+            continue
         again = [event for event in kept if iterations_between(kept[0].site.loops, event.site.loops) == loop]
         first, later = list(_tensors_in(kept[0].value)), [each for one in again for each in _tensors_in(one.value)]
         everything = [tensor for event in kept for tensor in _tensors_in(event.value)]
@@ -67,6 +69,12 @@ def _stored(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growi
             way_in = _way_in(trace, tensor) or kept[0]
             if not any(may_be_learned_from(trace, source, each) for each in (way_in, last)):
                 yield Growing(way_in.site, tensor, trained)
+
+
+def names_its_rounds(trace: Trace, loop: int | None) -> bool:
+    """True if a loop goes over what is named one by one, `for key in ("G", "D")`: it keeps a few values at most."""
+    around = None if loop is None else trace.loops.get(loop)
+    return isinstance(around, ast.For) and isinstance(around.iter, ast.Tuple | ast.List)
 
 
 def _carried(trace: Trace, executed: Set[Node]) -> Iterator[Growing]:

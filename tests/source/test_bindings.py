@@ -76,3 +76,9 @@ def test_a_name_that_moves_into_a_function_is_not_read_outside_of_it() -> None:
 
 def test_a_name_that_nothing_defined_before_may_be_read_at_another_place() -> None:
     assert not unbinds("def f():\n    print(display)\nx = 1\n", "def f():\n    print(display)\nx = display\n")
+
+
+@pytest.mark.parametrize("line", ["m = f(m)\n", "m += 1\n", "for m in m: pass\n"])
+def test_a_statement_that_moves_reads_a_name_before_it_binds_it(line: str) -> None:
+    assert unbinds(f"m = 1\n{line}def g():\n    print(1)\n", f"m = 1\ndef g():\n    {line}    print(1)\n")
+    assert not unbinds(f"m = 1\n{line}def g():\n    print(1)\n", f"def g():\n    m = 1\n    {line}    print(1)\n")

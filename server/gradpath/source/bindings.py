@@ -18,25 +18,22 @@ from gradpath.support.fast_dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class _Body:
-    """Where a body first reads each of its variables, and where it first binds it.
+    """The names that a body reads and those that it binds.
 
-    `unsure` are those that it reads where only a branch that may not be taken has bound them, and `others` what it has
-    by another way: its arguments, what it imports or defines, and what it takes from the code around it by declaration.
+    `unsure` are those that it reads where it binds them only later, or has bound them in a branch that may not be
+    taken, and `others` what it has by another way: its arguments, what it imports or defines, and what it takes from
+    the code around it by declaration.
     """
 
-    read: dict[str, int]
-    bound: dict[str, int]
+    read: set[str]
+    bound: set[str]
     unsure: set[str]
     others: set[str]
-
-    def is_early(self, name: str) -> bool:
-        """True if a variable is read above where it is bound."""
-        return name in self.bound and self.read.get(name, self.bound[name]) < self.bound[name]
 
     @property
     def free(self) -> set[str]:
         """The names that it takes from the code around it."""
-        return self.read.keys() - self.bound.keys()
+        return self.read - self.bound
 
 
 def unbinds(before: Parsed, after: Parsed) -> bool:
@@ -48,18 +45,10 @@ def unbinds(before: Parsed, after: Parsed) -> bool:
     old, new = (Lines(for_parser(each.document.text)) for each in (before, after))
     same = unchanged(old, before.tree.body, new, 1, 1)
     known_bodies, bodies = (_bodies(each.tree, len(same.before), len(same.after)) for each in (before, after))
-    for key, body in bodies.items():
-        known = known_bodies.get(key, _Body({}, {}, set(), set()))
-        if any(name in known.bound for name in body.unsure - known.unsure):
-            return True
-        for name, line in body.bound.items():
-            becomes_local = bool(key[0]) and name in known.read and name not in known.bound
-            if becomes_local and body.read.get(name, line + 1) <= line:
-                return True
-            if body.is_early(name) and not known.is_early(name):
-                return True
+    if any(body.unsure - known_bodies.get(key, _NOTHING).unsure for key, body in bodies.items()):
+        return True
     wanted = {name for key, body in bodies.items() for name in body.free - known_bodies.get(key, body).free}
-    wanted |= known_bodies["", 0].bound.keys() - bodies["", 0].bound.keys()
+    wanted |= known_bodies["", 0].bound - bodies["", 0].bound
     return bool(wanted) and _lacks(before.tree, after.tree, wanted)
 
 
@@ -78,7 +67,7 @@ def _lacking(tree: ast.Module) -> set[str]:
     found: set[str] = set()
     for node in (tree, *functions):
         around = (each for each in functions if each is not node and holds(each, node))
-        known = set(dir(builtins)).union(*(_body(each).bound.keys() | _body(each).others for each in (tree, *around)))
+        known = set(dir(builtins)).union(*(_body(each).bound | _body(each).others for each in (tree, *around)))
         found |= _body(node).free - known
     return found
 
@@ -94,6 +83,10 @@ def _bodies(tree: ast.Module, above: int, below: int) -> dict[tuple[str, int], _
     return found
 
 
+_NOTHING = _Body(set(), set(), set(), set())
+"""The body of a function that is not there."""
+
+
 @noted
 def _body(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> _Body:
     inside = nodes(node, outside=SCOPES)
@@ -102,11 +95,8 @@ def _body(node: ast.Module | ast.FunctionDef | ast.AsyncFunctionDef) -> _Body:
     others |= {(each.asname or each.name).partition(".")[0] for each in inside if isinstance(each, ast.alias)}
     if not isinstance(node, ast.Module):
         others |= {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-    body = _Body({}, {}, set(), others)
-    for each in inside:
-        if isinstance(each, ast.Name) and each.id not in others:
-            lines = body.read if isinstance(each.ctx, ast.Load) else body.bound
-            lines[each.id] = min(each.lineno, lines.get(each.id, each.lineno))
+    read, bound = (_names(inside, load=load) - others for load in (True, False))
+    body = _Body(read, bound, set(), others)
     _run(node.body, set(), body)
     return body
 
@@ -119,9 +109,8 @@ def _run(block: Sequence[ast.stmt], known: set[str], body: _Body) -> set[str]:
     for statement in block:
         inner = [each for name in BLOCKS for each in getattr(statement, name, ())]
         own = nodes(statement, outside=SCOPES) if not inner else _head(statement)
-        names = [each for each in own if isinstance(each, ast.Name)]
-        made = {each.id for each in names if not isinstance(each.ctx, ast.Load)}
-        body.unsure.update({each.id for each in names} & set(body.bound) - known - made)
+        made = _names(own, load=False)
+        body.unsure.update((_read_early(statement, own) & body.bound) - known)
         known = known | made
         match statement:
             case ast.If():
@@ -133,12 +122,27 @@ def _run(block: Sequence[ast.stmt], known: set[str], body: _Body) -> set[str]:
                 known = _run(statement.finalbody, ran, body)
             case ast.Match():
                 for case in statement.cases:
-                    _run(case.body, known | set(body.bound), body)
+                    _run(case.body, known | body.bound, body)
             case ast.For() | ast.AsyncFor() | ast.While() | ast.With() | ast.AsyncWith():
                 known = _run([*statement.body, *getattr(statement, "orelse", ())], known, body)
             case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
-                return known | set(body.bound)
+                return known | body.bound
     return known
+
+
+def _read_early(statement: ast.stmt, own: Sequence[ast.AST]) -> set[str]:
+    """The variables that a statement, or the head of one, reads before it binds them itself."""
+    match statement:
+        case ast.Assign(value=first) | ast.AugAssign(value=first) | ast.For(iter=first) | ast.AsyncFor(iter=first):
+            inside = nodes(first, outside=SCOPES)
+            added = _names([statement.target], load=False) if isinstance(statement, ast.AugAssign) else set[str]()
+            return added | (_names(own, load=True) - _names(inside, load=False))
+    return _names(own, load=True) - _names(own, load=False)
+
+
+def _names(found: Sequence[ast.AST], *, load: bool) -> set[str]:
+    """The names among some nodes that are read, or else bound."""
+    return {each.id for each in found if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) is load}
 
 
 def _head(statement: ast.stmt) -> list[ast.AST]:

@@ -17,6 +17,7 @@ Decided = Mapping[tuple[int, int], bool]
 def loses(before: Endings, after: Endings, kept: Mapping[int, int], stays: Callable[[Ending, Ending], bool]) -> bool:
     """True if a path that ran fails after a fix, or one that failed gets less far, or as far and `stays` where it is.
 
+    It gets less far where it comes to a line less often, however often it comes to others: a fix may run some again.
     What may raise, where nothing could before, counts as a failure. `kept` says where the lines of the document are
     after the fix: only what they do counts.
     """
@@ -26,8 +27,10 @@ def loses(before: Endings, after: Endings, kept: Mapping[int, int], stays: Calla
             return True
         if not new.failures:
             continue
-        reached, its_reached = _reached(new, back), _reached(old, kept)
-        if not old.failures or reached < its_reached or (reached == its_reached and stays(old, new)):
+        wanted = {kept[line]: times for line, times in old.reached.items() if line in kept}
+        reached = sum(times for line, times in new.reached.items() if line in back)
+        less = any(new.reached.get(line, 0) < times for line, times in wanted.items())
+        if not old.failures or less or (reached == sum(wanted.values()) and stays(old, new)):
             return True
     return False
 
@@ -64,8 +67,3 @@ def _decided(ending: Ending, lines: Mapping[int, int]) -> Decided:
             decided[lines[line], times[line]] = outcome
             times[line] += 1
     return decided
-
-
-def _reached(ending: Ending, lines: Mapping[int, int]) -> int:
-    """How often a path reached any of some lines."""
-    return sum(times for line, times in ending.reached.items() if line in lines)

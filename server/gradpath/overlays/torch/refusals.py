@@ -1,10 +1,15 @@
-"""Argument checks of PyTorch's functions, as observed in 2.13: a number for a tensor, a tensor as its own source."""
+"""Argument checks of PyTorch's functions, as observed in 2.13.
+
+A number for a tensor, a tensor as its own source, and floating point numbers for positions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from gradpath.autograd.ops import Op
+from gradpath.autograd.shapes import is_differentiable
+from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.origins import Computed, Made
 from gradpath.interpreter.values import Unknown, Value
@@ -86,6 +91,30 @@ def refused_source(op: Op, bound: Mapping[str, Value]) -> TensorValue | None:
         return None
     written, *others = bound.values()
     return next((each for each in others if isinstance(each, TensorValue) and each is written), None)
+
+
+_POSITIONS = {
+    "index": words("gather index_add index_copy index_reduce index_select put scatter scatter_add scatter_reduce take"),
+    "indices": words("take_along_dim"),
+    "input": words("embedding Embedding EmbeddingBag one_hot"),
+    "mask": words("masked_fill masked_scatter masked_select"),
+    "target": words("cross_entropy CrossEntropyLoss multi_margin_loss MultiMarginLoss nll_loss NLLLoss"),
+}
+"""The parameters, and the functions and modules that take positions, classes or choices for them."""
+
+
+def refused_fractions(name: str, inputs: Mapping[str, Sequence[Tensor]]) -> bool:
+    """True if a function is given floating point numbers for positions; for classes probabilities of each will do."""
+    short = name.rpartition(".")[2].removesuffix("_")
+    given = [each for parameter, takers in _POSITIONS.items() if short in takers for each in inputs.get(parameter, ())]
+    if not any(is_differentiable(each.dtype) for each in given):
+        return False
+    shapes = [each.shape for parameter in ("input", "target") for each in inputs.get(parameter, ())]
+    ranks = {-1 if each is None else len(each) for each in shapes}
+    return short not in _OF_PROBABILITIES or (len(ranks) == 2 and -1 not in ranks)
+
+
+_OF_PROBABILITIES = words("cross_entropy CrossEntropyLoss")
 
 
 def _is_number(value: Value) -> bool:

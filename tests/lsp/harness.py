@@ -179,8 +179,11 @@ class Editor(LanguageClient):
 
         return await asyncio.wait_for(wait(), PATIENCE)
 
-    async def refreshes(self, times: int, methods: tuple[str, ...] = REFRESHES) -> None:
-        """The server has told the client so often to ask again, by default for everything; awaited."""
+    async def refreshes(self, times: int, methods: tuple[str, ...] = REFRESHES, *, more: bool = False) -> None:
+        """The server has told the client so often to ask again, by default for everything; awaited.
+
+        With `more` it may have done so more often by then: what is learned in steps is told in steps.
+        """
 
         async def wait() -> None:
             while any(self.refreshed[method] < times for method in methods):
@@ -188,7 +191,8 @@ class Editor(LanguageClient):
                 await self._news.wait()
 
         await asyncio.wait_for(wait(), PATIENCE)
-        assert self.refreshed == dict.fromkeys(methods, times)
+        assert set(self.refreshed) == set(methods)
+        assert more or set(self.refreshed.values()) == {times}
 
     async def log_line(self, part: str) -> types.LogMessageParams:
         """A log line that contains `part`, awaited."""

@@ -22,6 +22,7 @@ from gradpath.interpreter.events import (
     Bound,
     Flagged,
     GradientSet,
+    Handed,
     Mutated,
     Replaced,
     Site,
@@ -97,6 +98,8 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         if not ways.cuts and not trace.of(Given) and not looks_at_gradients(trace):
             ways = ways_by_copies(trace, whole)  # Where an optimizer is made, it is told beside that.
         severed = [each for each in ways.cuts if not is_of_another_time(each)]
+        if id(whole) in coming_back(trace):
+            continue
         if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
             continue
         zeros = [
@@ -185,6 +188,18 @@ def _is_seen_through(trace: Trace, runs: Sequence[BackwardRan]) -> bool:
     """True if no other backward may have reached something: each root is known, and nothing was handed out."""
     known = all(not root.is_open and not _is_of_unseen(root) for run in runs for root in run.call.roots)
     return known and not has_others(trace)
+
+
+@once
+def coming_back(trace: Trace) -> set[int]:
+    """The tensors whose graph unseen code was handed, if a backward goes on into one that nothing seen has built."""
+    executed = [node for run in trace.of(BackwardRan) for node in run.executed]
+    unseen = [node for node in executed if node.name == PRESUMED]
+    parts = {id(edge) for node in unseen for edge in node.edges if edge.site is node.site}  # Of one result.
+    ends = [each for each in unseen if not each.edges and id(each) not in parts]
+    if all(any(each.is_parameter for each in end.outputs[0].lineage()) for end in ends if end.outputs):
+        return set()
+    return {id(each) for event in trace.of(Handed) for tensor in event.tensors for each in tensor.lineage()}
 
 
 def has_others(trace: Trace) -> bool:

@@ -255,6 +255,14 @@ class Lent:
 
 
 @dataclass(frozen=True, slots=True)
+class Handed:
+    """Tensors on the graph were passed to something unknown that may keep them, and hand them out again."""
+
+    tensors: tuple[Tensor, ...]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
 class Applied:
     """A built-in module worked in place; `made` is where it was constructed."""
 
@@ -395,6 +403,7 @@ Event = (
     | Clipped
     | Scaled
     | Lent
+    | Handed
     | OwnershipEvent
     | Bound
     | Stepped

@@ -51,6 +51,8 @@ def _others(event: happened.Event) -> str:
             return operator
         case FlagMissed(tensors=tensors):
             return f"{len(tensors)} parameters stay as they are"
+        case happened.Handed(tensors=tensors):
+            return f"{len(tensors)} tensors on the graph"
         case Overlooked(kind=kind, tensors=tensors):
             return f"{len(tensors)} parameters in a {kind}"
         case _:

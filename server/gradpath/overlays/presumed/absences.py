@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.provenance import OBSERVED, Presumption
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.interpreter.containers import everything_in
-from gradpath.interpreter.events import BackwardRan, Cleared, GradientAbsent, GradientSet, Lent
+from gradpath.interpreter.events import BackwardRan, Cleared, GradientAbsent, GradientSet, Handed, Lent
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
@@ -154,7 +154,11 @@ def note_handed(machine: Machine, arguments: Arguments, *, computes: bool) -> No
     if any(isinstance(each, Function | BoundMethod | Instance) for each in arguments.all()):
         machine.remembered[_FUNCTIONS] = True
     known = _shown(machine) if computes else _handed(machine)
-    known.extend((each, at) for value in everything_in(*arguments.all()) for each in _leading(machine, value))
+    leading = [each for value in everything_in(*arguments.all()) for each in _leading(machine, value)]
+    known.extend((each, at) for each in leading)
+    kept = () if computes else tuple(each for each in leading if each is not None and each.node is not None)
+    if kept:
+        machine.emit(Handed(kept, machine.site()))
 
 
 def note_anything_handed(machine: Machine) -> None:

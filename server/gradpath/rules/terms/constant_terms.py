@@ -12,7 +12,7 @@ from gradpath.findings.graphs import leaves, moves_any, nodes_of, of_one_element
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, same_activation, short_operation
 from gradpath.findings.syntax import Definition, ancestry, call_of
-from gradpath.findings.unreached import is_carried, is_of_another_time, is_on_purpose, places_of
+from gradpath.findings.unreached import coming_back, is_carried, is_of_another_time, is_on_purpose, places_of
 from gradpath.findings.ways import Severed, ways_to
 from gradpath.fixes.cut_fixes import undone
 from gradpath.interpreter.events import BackwardRan, Mixed, Mutated, Site, Stepped, iterations_between
@@ -146,7 +146,7 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
                 weight = cut.source.node is None
                 if weight and not _is_lost_weight(trace, tensor, each, ran):
                     continue
-                if not _is_apart(cut.source, graph) or beside or is_carried(each):
+                if not _is_apart(cut.source, graph) or beside or is_carried(each) or _may_come_back(trace, cut.source):
                     continue
                 yield Term(cuts.cause_of_tensor(each), cut.source, event.site, ran, weight, tensor, scaled)
                 break
@@ -171,6 +171,12 @@ def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardC
         if moves_any(origin.node) and (apart or (read.how == "numpy" and number.operator == "add")):
             cause = cuts.Cause(read.how, read.site, origin, read.how)
             yield Term(cause, origin, number.site, ran, measured=not apart, computed=number.computed)
+
+
+def _may_come_back(trace: Trace, source: Tensor) -> bool:
+    """True if unseen code has what was computed of the same weights, and the loss may be computed of that."""
+    known = coming_back(trace)
+    return bool(known) and any(id(each) in known for each in source.lineage())
 
 
 def _is_of_a_scalar(trace: Trace, ran: BackwardRan) -> bool:

@@ -12,7 +12,7 @@ from gradpath.diagnostic import Diagnostic, Fix, Label, Level, best_of
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import ancestry
-from gradpath.interpreter.events import BackwardRan, Decision, Failed, OfClass, Site
+from gradpath.interpreter.events import BackwardRan, Decision, Failed, OfClass, OfTable, Site
 from gradpath.interpreter.paths import NOWHERE, REMEMBERED, Going, Paths, turned
 from gradpath.interpreter.trace import Trace
 from gradpath.overlays.presumed import conditions
@@ -66,7 +66,10 @@ class Silence(Enum):
     GUESSED = "guessed"
     """It depends on several calls that are not seen, each of which would have to keep the graph of what it is given."""
     OPEN = "open"
-    """It depends on a condition that is half typed or asks for a graph that is not seen, or on a function's mode."""
+    """It depends on a condition that is half typed or asks for a graph that is not seen, or on a function's mode.
+
+    Or on an entry of a table, and the default is another one.
+    """
     EACH_TIME = "each time"
     """A branch in a loop would have to go the same way every time, as where all of many parameters are frozen."""
 
@@ -131,6 +134,8 @@ def _sites(found: Found) -> list[Site]:
 
 
 def _hangs_on_what_is_open(found: Found, condition: Decision | str, paths: Paths, unread: Unread) -> bool:
+    if isinstance(condition, Decision) and _is_no_default(condition):
+        return True
     decisions = (condition,) if isinstance(condition, Decision) else found.trace.decisions
     if any(getattr(each.node, "lineno", 0) in unread(each.site.path) for each in decisions):
         return True
@@ -141,6 +146,15 @@ def _hangs_on_what_is_open(found: Found, condition: Decision | str, paths: Paths
     }
     return bool(guesses) and (
         isinstance(condition, Decision) or any(_passes_turned(found, index, paths) for index in guesses.values())
+    )
+
+
+def _is_no_default(decision: Decision) -> bool:
+    """True if an entry of a table is not the one that the default of its key gives: it may be there for others."""
+    return (
+        isinstance(decision.key, OfTable)
+        and decision.key.is_default is not None
+        and (decision.key.is_default is not decision.outcome)
     )
 
 
@@ -328,7 +342,7 @@ def _class(found: Found, paths: Paths, source: Source) -> Decision | None:
     """
     for index, decision in enumerate(found.trace.decisions):
         match decision.key:
-            case OfClass(fitted=True) if decision.outcome:
+            case OfClass(fitted=True) | OfTable() if decision.outcome:
                 if not _finds(found, paths.trace(turned(found.trace, index)), source):
                     return decision
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradpath.findings.report import Source
-from gradpath.interpreter.events import Decision, OfClass
+from gradpath.interpreter.events import Decision, OfClass, OfTable
 
 LONGEST = 120
 """Characters of a headline."""
@@ -28,6 +28,8 @@ def words(decision: Decision, source: Source) -> str:
         among = f"holds `{cls}` objects" if decision.key.several else f"is {_article(cls)} `{cls}`"
         return f"if `{decision.key.argument.arg}` {among}"
     text = source.short(decision.site, decision.node, 60)
+    if isinstance(decision.key, OfTable):
+        return f"when `{text}` is {'' if decision.outcome else 'not '}`{decision.key.name}`"
     return f"when `{text}`" if decision.outcome is not decision.negated else f"when not `{text}`"
 
 

@@ -21,6 +21,7 @@ from gradpath.interpreter.readings import parts_of as parts_of
 from gradpath.interpreter.readings import tensor_of as tensor_of
 from gradpath.interpreter.sites import Decision as Decision
 from gradpath.interpreter.sites import OfClass as OfClass
+from gradpath.interpreter.sites import OfTable as OfTable
 from gradpath.interpreter.sites import Site as Site
 from gradpath.interpreter.sites import iterations_between as iterations_between
 from gradpath.support.fast_dataclasses import dataclass, replace

@@ -95,7 +95,7 @@ class Dict(Container):
         live = self._live_entries(machine)
         if live and not (self.open and isinstance(key, CONSTANTS)):
             return self._stand_in(machine, key, live)
-        chosen = machine.library.chosen(machine, self.parts(), key)
+        chosen = self.chosen(machine, key)
         if chosen is not UNDEFINED:
             return chosen
         numbers = not self.open and bool(self.entries) and all(map(_is_number, self.parts()))
@@ -103,6 +103,11 @@ class Dict(Container):
         made = machine.unknown("item of a dict", ("item", id(self), identity(key)), (self,), made=kind)
         self.store(key, made)
         return made
+
+    def chosen(self, machine: Machine, key: Value) -> Value:
+        """The entry that a key that is not known is taken for; `UNDEFINED` where nothing determines it."""
+        default = self.look_up(key.hint) if isinstance(key, Unknown) and isinstance(key.hint, CONSTANTS) else UNDEFINED
+        return machine.library.chosen(machine, self.parts(), key, default)
 
     def _live_entries(self, machine: Machine) -> Sequence[Value]:
         """The entries that stand for any of them: all if all are on a graph.
@@ -215,6 +220,9 @@ def _get(machine: Machine, target: Dict, arguments: Arguments) -> Value:
     if not target.open and isinstance(default, Object) and target.is_live(machine):
         return target.parts()[-1] if machine.decide(target.contains(machine, key), machine.node) else default
     if target.open or not (isinstance(key, CONSTANTS) or _is_told_apart(target, key)):
+        chosen = target.chosen(machine, key)
+        if chosen is not UNDEFINED:
+            return chosen
         unknown = machine.unknown("item of a dict", ("item", id(target), identity(key)), (target,))
         if isinstance(unknown, Unknown) and isinstance(default, CONSTANTS):
             unknown.hint = default

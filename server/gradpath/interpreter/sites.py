@@ -70,6 +70,20 @@ class OfClass:
     several: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class OfTable:
+    """The key of the decision that a table gives a certain class, or function, under a key that is not known.
+
+    `table` and `key` are the identities of both, and `name` is what the class is called. It `is_default` if the key has
+    a default that gives it; None where there is no default.
+    """
+
+    table: object
+    key: object
+    name: str
+    is_default: bool | None
+
+
 def iterations_between(earlier: Sequence[tuple[int, int]], later: Sequence[tuple[int, int]]) -> int | None:
     """The activation number of the innermost loop that both sites share in different iterations, else None."""
     for (loop, before), (other, after) in zip(earlier, later, strict=False):

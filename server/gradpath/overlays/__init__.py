@@ -35,6 +35,7 @@ from gradpath.overlays.libraries import chance
 from gradpath.overlays.libraries.expected_failures import asserted
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.presumed import (
+    chosen_classes,
     conventions,
     criteria,
     frozen,
@@ -157,14 +158,16 @@ class Overlays:
         """True if an iterable gives nothing any more; a generator of parameters is noted."""
         return used_up.is_used_up(machine, iterable)
 
-    def chosen(self, machine: Machine, items: Sequence[Value], index: Value) -> Value:
-        """The item at an unknown index; `UNDEFINED` where nothing determines it."""
+    def chosen(self, machine: Machine, items: Sequence[Value], index: Value, default: Value = UNDEFINED) -> Value:
+        """The item at an unknown index, which may have a `default`; `UNDEFINED` where nothing determines it."""
         table = model_parts.table_of_parts(items)
         if table is not None:
             return unknowns.unknown_item(machine, table, index)
         if items and all(isinstance(each, ModuleInstance) for each in items):
             return items[0]  # As a `ModuleList` or a `ModuleDict` gives it.
-        drawn: Value = UNDEFINED
+        drawn = chosen_classes.one_of(machine, items, index, default)
+        if drawn is not UNDEFINED:
+            return drawn
         match index:
             case Unknown() if not index.is_data:
                 return UNDEFINED

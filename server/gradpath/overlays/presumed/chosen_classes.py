@@ -1,12 +1,38 @@
-"""Optimizers whose class a setting chooses: whichever it is, they are given the same parameters."""
+"""Classes that a setting chooses from a table.
+
+Whichever class of optimizers it is, it is given the same parameters. Of other classes, and of functions that build
+something, the path decides which one it is.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import OfTable
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.values import Unknown
+from gradpath.interpreter.values import UNDEFINED, Class, Function, Unknown, Value, identity
 from gradpath.overlays.namespace import Namespace
 from gradpath.overlays.torch.optim import TORCH_OPTIM, OptimizerClass
+
+MOST = 3
+"""Entries of a table that are tried; whatever else it may be stays unknown."""
+
+
+def one_of(machine: Machine, entries: Sequence[Value], key: Value, default: Value = UNDEFINED) -> Value:
+    """The class or the function that a table of such gives under an unknown key, `default` first; else `UNDEFINED`."""
+    made = [each for each in entries if isinstance(each, Class | Function) and not isinstance(each, OptimizerClass)]
+    if len(made) < len(entries):
+        return UNDEFINED
+    machine.id_of(key)  # The key may hold it.
+    table = tuple(map(machine.id_of, made))
+    known = any(each is default for each in made)
+    for each in sorted(made, key=lambda each: each is not default)[:MOST]:
+        decided = OfTable(table, identity(key), each.name, each is default if known else None)
+        if machine.path.decide(decided, machine.node, True, machine.site, idle=False):
+            return each
+    return UNDEFINED
 
 
 def optimizer_class(unknown: Unknown) -> OptimizerClass | None:

@@ -10,6 +10,7 @@ from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
 from gradpath.autograd.sizes import WIDENING
 from gradpath.autograd.tensor import PRESUMED_LOSS, Cut, Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import Flagged, Site
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -52,6 +53,9 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
     if is_required(machine, unknown):
         made = machine.autograd.tensor(requires_grad=True, dtype=None)
         made.origin = unknown.site
+        flagged = machine.remembered[_REQUIRED, unknown.number]
+        assert isinstance(flagged, Site)
+        machine.emit(Flagged(made, value=True, site=flagged))
         return made
     sources = _sources_of(machine, unknown)
     match unknown.kind:
@@ -344,7 +348,7 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
 
 def require(machine: Machine, unknown: Unknown) -> None:
     """The program called `requires_grad_()` of it: as soon as it is used as a tensor, it is a leaf."""
-    machine.remembered[_REQUIRED, unknown.number] = True
+    machine.remembered[_REQUIRED, unknown.number] = machine.site()
 
 
 def release(machine: Machine, unknown: Unknown) -> None:

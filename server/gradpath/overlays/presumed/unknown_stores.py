@@ -42,6 +42,8 @@ def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -
         weights.clear(machine)
         gone = value is None
         machine.emit(Cleared((), machine.site(), None, known=False) if gone else Lent(name, machine.site()))
+        if gone and unknown.kind is Kind.PARAMETER:
+            return  # Until the next backward, which may be one of unseen code.
     weights.note_put_in(machine, unknown, value, machine.unknowns.get(("attr", unknown.number, name)))
     note_put(machine, value)
     fill(machine, unknown, value)

@@ -289,8 +289,16 @@ def write_parameters(machine: Machine, optimizer: OptimizerInstance) -> None:
 
 def models_of(optimizer: OptimizerInstance) -> tuple[Unknown, ...]:
     """The unseen models that all its unseen parameters are of; none where some may be of others."""
-    found = [model_parts.models_of_parameter(source) for source in optimizer.sources]
+    found = [_models_of_source(source) for source in optimizer.sources]
     return tuple(dict.fromkeys(model for models in found for model in models)) if all(found) else ()
+
+
+def _models_of_source(source: Value) -> list[Unknown]:
+    """The unseen models of a parameter, or of all that are seen of a list: `list(model.parameters())`."""
+    if not isinstance(source, List):
+        return model_parts.models_of_parameter(source)
+    found = [model_parts.models_of_parameter(item) for item in source.items]
+    return [model for models in found for model in models] if all(found) else []
 
 
 def _zero_grad(machine: Machine, optimizer: OptimizerInstance, arguments: Arguments) -> Value:

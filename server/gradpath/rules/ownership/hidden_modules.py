@@ -45,7 +45,8 @@ def hidden(trace: Trace, source: Source) -> Iterator[Report]:
         computed = computes and not used.isdisjoint(map(id, event.tensors))
         if computed or (shows and _has_neither_forward_nor_heir(tree, owner)):
             trains = computed and not steps and any(method == "backward" for _, method, _ in methods_called(tree))
-            if not _collects(owner) and not _is_used_outside(tree, owner, place.attr, trains):
+            exposed = _collects(owner) or _is_handed_out(owner, place.attr)
+            if not exposed and not _is_used_outside(tree, owner, place.attr, trains):
                 yield _overlooked(trace, source, event)
 
 
@@ -103,6 +104,12 @@ def _collects(owner: ast.ClassDef) -> bool:
     listed = (each.args[0] for each in calls if last_name(each.func) in ("ModuleDict", "ModuleList") and each.args)
     named = {last_name(each.func) for each in calls} | {each.name for each in inside(owner, ast.FunctionDef)}
     return not _COLLECTING.isdisjoint(named) or any(isinstance(each, ast.Attribute) for each in listed)
+
+
+def _is_handed_out(owner: ast.ClassDef, attribute: str) -> bool:
+    """True if a method gives the attribute itself: `return self._arch_parameters`, for an optimizer of its own."""
+    given = (each.value for each in inside(owner, ast.Return))
+    return any(isinstance(each, ast.Attribute) and each.attr == attribute for each in given)
 
 
 def _is_stepped_unseen(trace: Trace, steps: Sequence[Stepped]) -> bool:

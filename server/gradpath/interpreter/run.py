@@ -394,10 +394,10 @@ def presumed_instance(
     known = frozenset[str]().union(*filling.values()) if use is Use.FILLED else frozenset[str]()
     if filling and use is Use.ALONE:
         machine.uses.add(Use.FILLED)
-    others = _assigned_later(cls, function).union(held, _emptied(function))  # A subclass may fill what is empty.
-    for name in others - known:
+    others = _assigned_later(cls, function) | _emptied(function)
+    for name in others.union(held) - known:  # A subclass may fill what is empty.
         if name in instance.attributes:
-            machine.library.forget(machine, instance, name)
+            machine.library.forget(machine, instance, name, bound=name in others)
     filled = parts_filled(known)
     for name, part in held.items() if use is not None else ():  # Their methods may have run as well.
         for each in _assigned_later(part.cls, function).intersection(part.attributes) - filled.get(name, frozenset()):

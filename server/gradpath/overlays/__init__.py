@@ -56,7 +56,7 @@ from gradpath.overlays.torch import custom_functions, gradmode, state_dicts, ten
 from gradpath.overlays.torch.layers import ContainerInstance, layer_class
 from gradpath.overlays.torch.nn import ModuleInstance, note_overlooked, tensors_of
 from gradpath.overlays.torch.operations import operation, tensors_in
-from gradpath.overlays.torch.optim import OptimizerInstance
+from gradpath.overlays.torch.optim import OptimizerInstance, note_renewed
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue
 
 
@@ -319,12 +319,15 @@ class Overlays:
         """
         return roles.is_option(name) or (instance is not None and uses.holds_settings(machine, instance.cls, name))
 
-    def forget(self, machine: Machine, instance: Instance, name: str) -> None:
+    def forget(self, machine: Machine, instance: Instance, name: str, *, bound: bool = True) -> None:
         """Make an attribute unknown, since unseen code may have set it. A list stays one, with unknown items.
 
-        Tensors and instances are presumed to stay as they are; a container of modules that is empty may be filled.
+        Tensors and instances are presumed to stay as they are; a container of modules that is empty may be filled, and
+        an optimizer that is made again, if the attribute may be `bound` again, may have other parameters by then.
         """
         before = instance.attributes.get(name)
+        if isinstance(before, OptimizerInstance) and bound:
+            note_renewed(machine, before)
         if isinstance(before, ContainerInstance):
             before.open = before.open or not before.keys
         if not isinstance(before, (Container, Iteration, *CONSTANTS)):

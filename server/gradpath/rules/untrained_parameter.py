@@ -125,7 +125,7 @@ def _denied(trace: Trace, report: Report) -> bool:
 
 def _holds_any(trace: Trace) -> bool:
     """True if there is an optimizer of which it is not known what it holds: any parameters, perhaps."""
-    known = {id(given.optimizer): given.known for given in trace.of(Given)}
+    known = {id(given.optimizer): given.known for given in _in_use(trace)}
     return not all(known.values()) or any(not known.get(id(step.optimizer), step.known) for step in trace.of(Stepped))
 
 
@@ -134,20 +134,19 @@ def _are_made_here(trace: Trace) -> bool:
     return {id(step.optimizer) for step in trace.of(Stepped)} <= {id(given.optimizer) for given in trace.of(Given)}
 
 
+def _in_use(trace: Trace) -> list[Given]:
+    """What optimizers were given, without those that never step where the same call made a successor, which does."""
+    made, stepping = trace.of(Given), {id(step.optimizer) for step in trace.of(Stepped)}
+    succeeded = {given.site.node for given in made if id(given.optimizer) in stepping}
+    return [each for each in made if id(each.optimizer) in stepping or each.site.node not in succeeded]
+
+
 def _held(trace: Trace) -> set[int]:
     """The parameters that some optimizer holds, or that the program moves, or asks for the gradient of, by itself.
 
-    An optimizer that never steps counts for nothing where the same call made another one, which does: its successor.
     What represents an unseen model counts if one of its parameters does.
     """
-    stepping = {id(step.optimizer) for step in trace.of(Stepped)}
-    succeeded = {given.site.node for given in trace.of(Given) if id(given.optimizer) in stepping}
-    held = [
-        tensor
-        for given in trace.of(Given)
-        if id(given.optimizer) in stepping or given.site.node not in succeeded
-        for tensor in given.parameters
-    ]
+    held = [tensor for given in _in_use(trace) for tensor in given.parameters]
     for step in trace.of(Stepped):
         held += step.held
     for event in trace.among(Mutated, Replaced):

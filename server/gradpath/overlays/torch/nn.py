@@ -335,12 +335,13 @@ _OPTIMIZER = "an optimizer was made"
 
 
 def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> None:
-    """Something is about to become a part of a module."""
+    """Something is about to become a part of a module, which it was not, under any name."""
     is_part = isinstance(value, ModuleInstance) or (isinstance(value, TensorValue) and value.tensor.is_parameter)
     if has_optimizer(machine) and is_part:
-        tensors = parameters_in(value)
+        beside = tensors_of(module.parameters())
+        own = set(beside)
+        tensors = [each for each in parameters_in(value) if each not in own]
         if tensors:
-            beside = tensors_of(module.parameters())
             machine.emit(Attached(tuple(tensors), beside, tuple(module.unknown_parts()), machine.site()))
 
 

@@ -25,6 +25,7 @@ from gradpath.overlays.torch.module_methods import clear_gradients
 from gradpath.overlays.torch.nn import note_optimizer
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 from gradpath.overlays.torch.used_up import go_through, made_at
+from gradpath.support.fast_dataclasses import replace
 from gradpath.support.words import words
 
 CLASSES = words(
@@ -150,6 +151,13 @@ def note_given(machine: Machine, optimizer: OptimizerInstance, owner: Object | N
     given = Given(owner or optimizer, parameters, of_models, known, machine.site(), copied, groups, twice)
     machine.emit(given)
     return given
+
+
+def note_renewed(machine: Machine, optimizer: OptimizerInstance) -> None:
+    """Tell the trace that an optimizer may have been made again by now, with any parameters."""
+    given = next((each for each in reversed(machine.trace.of(Given)) if each.optimizer is optimizer), None)
+    if given is not None:
+        machine.emit(replace(given, known=False))
 
 
 def _is_cut_short(whole: Value) -> bool:

@@ -105,7 +105,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         zeros = [
             each for each in severed if each.cause.how in (cuts.DRAW, cuts.STEP)
         ]  # Where these arrive, a gradient was wanted.
-        if not zeros and _may_be_left_out(trace, learner) and _may_be_spared(trace, whole, severed):
+        if not zeros and _may_be_left_out(trace, learner) and _may_be_spared(trace, source, whole, severed):
             continue  # The optimizer's maker may have left out what is cut off here.
         places = places_of(trace, source, zeros or severed)
         same = tuple(sorted(places))
@@ -143,17 +143,19 @@ def _is_of_strangers(run: BackwardRan) -> bool:
     return strange and not reached_leaves(run)
 
 
-def _may_be_spared(trace: Trace, parameter: Tensor, severed: Sequence[Severed]) -> bool:
+def _may_be_spared(trace: Trace, source: Source, parameter: Tensor, severed: Sequence[Severed]) -> bool:
     """True if the cuts may keep a parameter as it is on purpose: no slip in sight.
 
-    A straight-through estimate is there for training alone, a weight of its own that a class makes is there to learn,
-    a layer that shares a block without gradients with a model that is given is in there by the way, and what computes
-    the weights of another layer is to learn by them.
+    A straight-through estimate is there for training alone, a weight that a class makes and cuts off itself is there to
+    learn, a layer that shares a block without gradients with a model that is given is in there by the way, and what
+    computes the weights of another layer is to learn by them.
     """
     if parameter.operation != UNSEEN and any(map(is_straight_through, severed)):
         return False
     severed = [each for each in severed if not _fills_weight(trace, each.cause)]
-    return any(may_be_meant(trace, each.cause) and not _is_by_the_way(parameter, each.cause) for each in severed)
+    return any(
+        may_be_meant(trace, each.cause) and not _is_by_the_way(trace, source, parameter, each.cause) for each in severed
+    )
 
 
 def _fills_weight(trace: Trace, cause: cuts.Cause) -> bool:
@@ -164,14 +166,19 @@ def _fills_weight(trace: Trace, cause: cuts.Cause) -> bool:
     return any(event.source is cause.tensor and event.tensor.is_parameter for event in trace.of(Replaced))
 
 
-def _is_by_the_way(parameter: Tensor, cause: cuts.Cause) -> bool:
+def _is_by_the_way(trace: Trace, source: Source, parameter: Tensor, cause: cuts.Cause) -> bool:
     cut = cause.tensor.cut
-    source = cause.tensor if cut is None or cause.how in SWITCHED_OFF else cut.source
-    if parameter.operation == UNSEEN or source is None:
+    before = cause.tensor if cut is None or cause.how in SWITCHED_OFF else cut.source
+    if parameter.operation == UNSEEN or before is None:
         return False
-    if parameter.operation == "torch.nn.Parameter" or source is parameter:
+    if before is parameter:
         return True
-    return cause.how in SWITCHED_OFF and any(each.operation == UNSEEN for each in source.ancestors())
+    if parameter.operation == "torch.nn.Parameter":
+        owner = class_of(trace, parameter.origin.node)
+        switch = cuts.switch_of(trace, source, cause)
+        place = cause.site if switch is None else switch.site
+        return owner is None or place is None or class_of(trace, place.node) is owner
+    return cause.how in SWITCHED_OFF and any(each.operation == UNSEEN for each in before.ancestors())
 
 
 def may_be_meant(trace: Trace, cause: cuts.Cause) -> bool:

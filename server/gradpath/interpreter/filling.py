@@ -151,6 +151,27 @@ def _called(name: str, spoken: Mapping[str, Spoken]) -> set[str]:
     return set(reachable([name], lambda each: [one for one in spoken[each].calls if one in spoken]))
 
 
+def trains_apart(receiver: Value, function: ast.AST) -> bool:
+    """True if methods of an object train what one of it computes with, and do without that one: it only samples."""
+    methods = _methods_of(receiver.cls) if isinstance(receiver, Instance) else {}
+    spoken = {name: spoken_of(method) for name, method in methods.items()}
+    own = next((name for name, method in methods.items() if method is function), None)
+    if own is None:
+        return False
+    computing = _networks(own, spoken) - methods.keys()
+    training = [name for name, method in methods.items() if trains([method])]
+    others = (_called(name, spoken) for name in training)
+    apart = [led for led in others if not any(own in spoken[each].reads | {each} for each in led)]
+    return len(apart) == len(training) and any(computing & _networks(name, spoken) for led in apart for name in led)
+
+
+def _networks(name: str, spoken: Mapping[str, Spoken]) -> set[str]:
+    """The attributes of `self` that a method calls, or calls methods of, maybe through others."""
+    return {
+        each for led in _called(name, spoken) for each in (*spoken[led].calls, *(one for one, _ in spoken[led].asks))
+    }
+
+
 @noted
 def spoken_of(method: Definition) -> Spoken:
     """The attributes that a method reads and fills, and so on."""
@@ -167,6 +188,8 @@ def spoken_of(method: Definition) -> Spoken:
                 fills.add(name)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
                 calls.add(name)
+            case ast.Call(func=ast.Name(id="self")):
+                calls.add("forward")
             case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name), attr=how)):
                 fills.update([name] if how in _FILLING else [])
                 asks.add((name, how))

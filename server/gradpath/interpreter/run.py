@@ -16,7 +16,7 @@ from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.events import BackwardRan, Built, CutOff, Mixed
-from gradpath.interpreter.filling import fill, fillers, filling_of, is_lent, parts_filled, shared
+from gradpath.interpreter.filling import fill, fillers, filling_of, is_lent, parts_filled, shared, trains_apart
 from gradpath.interpreter.lasting import (
     forget_what_others_set,
     is_left_to_it,
@@ -264,7 +264,7 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
             lasts = leaves_gradients(machine.trace) or leaves_frozen(machine.trace)
             if not repeated and (lasts or leaves_graph(machine, function, receiver)):
                 machine.uses.add(Use.AGAIN)
-        elif machine.library.holds_graph(result):
+        elif machine.library.holds_graph(result) and not trains_apart(receiver, function.node):
             machine.uses.update([Use.BACKWARD] if _tells_something(machine.trace) else [])
             machine.uses.update([Use.EACH] if machine.library.keeps_graph(machine, receiver, entered.tree) else [])
         return result

@@ -13,7 +13,17 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import get_item
 from gradpath.interpreter.origins import Call, Library, Made, Member, Undefined
 from gradpath.interpreter.ownership import Overwritten
-from gradpath.interpreter.values import UNDEFINED, Arguments, BoundMethod, Class, Function, Object, Unknown, Value
+from gradpath.interpreter.values import (
+    UNDEFINED,
+    Arguments,
+    BoundMethod,
+    Class,
+    Function,
+    Instance,
+    Object,
+    Unknown,
+    Value,
+)
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.presumed import (
     branches,
@@ -101,7 +111,7 @@ def train_by_scaler(machine: Machine, scaler: Unknown, arguments: Arguments) -> 
     loss, optimizer = arguments.get(0, "loss"), arguments.get(1, "optimizer")
     if not is_scaler(scaler.name or scaler.label) or not isinstance(loss, (TensorValue, Unknown)):
         return False
-    if not isinstance(optimizer, Object) or (role_of(optimizer) != "optimizer" and isinstance(optimizer, Unknown)):
+    if not isinstance(optimizer, Instance) and role_of(optimizer) != "optimizer":
         return False
     _by_engine(machine, scaler, loss, Arguments())
     due = next((name for name in arguments.keywords if "update" in name), "")

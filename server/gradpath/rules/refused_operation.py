@@ -122,6 +122,9 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     refusal = _REFUSALS[error.kind]
     site = failure.site
     given = operand_of(site.node)
+    match site.node:
+        case ast.Call(func=ast.Attribute(value=value)) if error.kind is FaultKind.HOOK_NO_GRAD:
+            given = value
     itself = isinstance(given, ast.Attribute) and error.kind is not FaultKind.DEEPCOPY
     name = source.text(site, given) if itself else name_of(trace, source, tensor, site)
     said = f"`{name}`" if name and len(name) <= _LONGEST else "this"

@@ -34,6 +34,7 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
         return False
     entry = machine.trace.entry
     own = isinstance(entry, ast.Module) or _was_made_in(machine, entry, tensor)
+    taken = not own or not (_is_computed(tensor) or tensor.is_weight)  # It may be in all that it was taken from.
     handed = max((at for each, at in _handed(machine) if each is None or tensor in each.lineage()), default=-1)
     shown = any(each is None or tensor in each.lineage() for each, _ in _shown(machine))
     events = machine.trace.events
@@ -47,7 +48,7 @@ def is_absent(machine: Machine, tensor: Tensor) -> bool:
                 return False
             case Lent():
                 return False
-            case BackwardRan(executed=executed) if (handed != -1 or not own) and any(map(_is_unseen, executed)):
+            case BackwardRan(executed=executed) if (handed != -1 or taken) and any(map(_is_unseen, executed)):
                 return False
             case BackwardRan(executed=executed) if shown and any(node.is_open for node in executed):
                 return False
@@ -61,11 +62,18 @@ def note_absent(machine: Machine, tensor: Tensor, *presumed: Presumption) -> Non
 
 
 def is_cleared(machine: Machine, parameter: Unknown) -> bool:
-    """True if the gradients of an unseen model were cleared, and no backward has filled that of `parameter` since."""
+    """True if the gradients of an unseen model were cleared, and no backward has filled that of `parameter` since.
+
+    A model that was never called may be a part of any other one.
+    """
     owners = model_parts.models_of_parameter(parameter)
     held = [tensor for model in owners for tensor in weights.of(machine, model)]
     clear = next((each for each in reversed(machine.trace.of(Cleared)) if held and held[0] in each.tensors), None)
     if clear is None or not all(each.flag and each.grad is None and is_absent(machine, each) for each in held):
+        return False
+    since = machine.trace.events[machine.trace.events.index(clear) :]
+    used = any(weights.has_computed(machine, each) for each in owners)
+    if not used and any(isinstance(each, BackwardRan) for each in since):
         return False
     owner = clear.owner
     said, whose = (conditions.CLEARED, owner) if isinstance(owner, Unknown) else (conditions.PARAMETER, owners[0])
@@ -95,13 +103,17 @@ def is_in_no_other_graph(machine: Machine, tensor: Tensor) -> bool:
 def _is_unused_leaf(machine: Machine, leaf: Tensor) -> bool:
     """True if the running code made a leaf, and nothing that is not seen got a graph with it, or a function."""
     entry, edge = machine.trace.entry, machine.autograd.edge(leaf)
-    computed = leaf.operation or leaf.device is not None  # By an operation, or by a function like `torch.zeros`.
-    if leaf.is_weight or not computed or _FUNCTIONS in machine.remembered:
+    if leaf.is_weight or not _is_computed(leaf) or _FUNCTIONS in machine.remembered:
         return False
     if not isinstance(entry, ast.Module) and not _was_made_in(machine, entry, leaf):
         return False
     shown = [node for each, _ in _shown(machine) if each is not None and (node := machine.autograd.edge(each))]
     return not any(each is edge for each in reachable(shown, lambda node: node.edges))
+
+
+def _is_computed(leaf: Tensor) -> bool:
+    """True if an operation has made a leaf, or a function like `torch.zeros`."""
+    return bool(leaf.operation) or leaf.device is not None
 
 
 _FUNCTIONS = "functions of the program were handed over"

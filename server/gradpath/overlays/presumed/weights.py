@@ -98,6 +98,12 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     _refuse_inference_tensors(machine, model, result)
 
 
+def has_computed(machine: Machine, model: Unknown) -> bool:
+    """True if a model, or a part of it, was called."""
+    calls = (each for each in machine.remembered.values() if isinstance(each, _Called))
+    return any(is_in(each.model, model) for each in calls)
+
+
 def forget_call(machine: Machine, result: Unknown) -> None:
     """What a model gave was computed with other parameters than its own."""
     machine.remembered.pop(("called", result.number), None)

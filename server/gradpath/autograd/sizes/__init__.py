@@ -155,7 +155,7 @@ def keeps_samples(word: str, given: Given) -> bool:
         return True
     over = given.value(_OVER[word]) if word in _OVER else None
     dims = over if isinstance(over, tuple) else (over,)
-    return all(isinstance(dim, int) and dim > 0 for dim in dims)
+    return dims != () and all(isinstance(dim, int) and dim > 0 for dim in dims)
 
 
 def is_unreduced(word: str, given: Given) -> bool:

@@ -58,15 +58,15 @@ def _candidates(function: Definition) -> Iterator[tuple[str, ast.Assign, ast.exp
         if not any(isinstance(each, ast.For | ast.While) for each in index_of(function).way_to(binding)):
             later = [each for each in uses if each.lineno > binding.lineno]
             ends = (_end(function, each) for each in later if isinstance(each.ctx, ast.Store))
-            end = min(ends, default=None)
+            end = min((each for each in ends if each is not None), default=None)
             uses = [each for each in later if end is None or each.lineno <= end]
         yield target.id, binding, value, [each for each in uses if isinstance(each.ctx, ast.Load)]
 
 
-def _end(function: Definition, stored: ast.Name) -> int:
-    """The last line of the statement that binds a variable again, in which the old value may be read."""
+def _end(function: Definition, stored: ast.Name) -> int | None:
+    """The last line of the statement that binds a variable again, in which the old value may be read; none for `+=`."""
     statement = next(each for each in reversed(index_of(function).way_to(stored)) if isinstance(each, ast.stmt))
-    return statement.end_lineno or statement.lineno
+    return None if isinstance(statement, ast.AugAssign) else statement.end_lineno or statement.lineno
 
 
 def _is_group(value: ast.expr) -> bool:

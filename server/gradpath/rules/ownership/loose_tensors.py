@@ -49,7 +49,7 @@ def loose(trace: Trace, source: Source) -> Iterator[Report]:
             not sources
             and not tensor.flag
             and has_method(owner, "forward")
-            and _is_weight(trace, tensor)
+            and _is_weight(trace, event, tensor)
             and not _is_set_again(source, owner, event)
         ):
             yield _report(source, event, ": it is a plain tensor", "a tensor without a gradient")
@@ -74,12 +74,12 @@ def _class_of(trace: Trace, event: Bound) -> ast.ClassDef | None:
     return owner if owner.bases or has_method(owner, "forward") else None
 
 
-def _is_weight(trace: Trace, tensor: Tensor) -> bool:
+def _is_weight(trace: Trace, bound: Bound, tensor: Tensor) -> bool:
     filled = any(
         event.tensor is tensor and event.write.operation.startswith(_INITIALISING) for event in trace.of(Mutated)
     )
     return (filled or _is_random(tensor)) and any(
-        _is_of_layers(event) and (filled or short_operation(event.node.name) in _PRODUCTS)
+        _is_of_layers(event, bound) and (filled or short_operation(event.node.name) in _PRODUCTS)
         for event in trace.of(Built)
         for each in event.operands
         if _before_views(each) is tensor
@@ -94,9 +94,10 @@ def _is_random(tensor: Tensor) -> bool:
     return isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in _RANDOM
 
 
-def _is_of_layers(event: Built) -> bool:
-    """True if an operation works on what layers that learn have computed."""
-    return any(each.operation in ("parameter", UNSEEN) for each in leaves([event.node]))
+def _is_of_layers(event: Built, bound: Bound) -> bool:
+    """True if an operation works on what layers have computed that the same `__init__` has made, and that learn."""
+    layers = (each for each in leaves([event.node]) if each.operation in ("parameter", UNSEEN))
+    return any(frame.caller is bound.site.caller for each in layers for frame in each.origin.frames())
 
 
 def _before_views(tensor: Tensor) -> Tensor:

@@ -125,7 +125,8 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
     match site.node:
         case ast.Call(func=ast.Attribute(value=value)) if error.kind is FaultKind.HOOK_NO_GRAD:
             given = value
-    itself = isinstance(given, ast.Attribute) and error.kind is not FaultKind.DEEPCOPY
+    inside = error.kind in (FaultKind.DEEPCOPY, FaultKind.PARAMETER_ASSIGNMENT)  # Of what is copied, or set.
+    itself = isinstance(given, ast.Attribute) and not inside
     name = source.text(site, given) if itself else name_of(trace, source, tensor, site)
     said = f"`{name}`" if name and len(name) <= _LONGEST else "this"
     made = made_near(tensor, site)

@@ -70,7 +70,7 @@ class Chain:
     looked for, with what was found: definitions of the program, or that they are left out. `methods` are those that the
     body calls of something that it holds, in the innermost loop of a backward, or to hand it what they give:
     `model.encode`. `leading` are the calls of the body itself whose results lead to a backward. `compared` are the
-    callees of what is handed to a function that is called a loss.
+    callees of what is handed to a function that is called a loss, or subtracted from something in a squared difference.
     """
 
     calls: Mapping[str, Sequence[LeadingCall]]
@@ -122,8 +122,27 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
         if node in near or _is_for_itself(place, node, own, slices.methods, calls)
     }
     losses = [node for node in slices.leading if role_of_name(last_name(node.func)) == "loss"]
-    compared = slices.calls([(each, None) for node in losses for each in _given(node)]).keys()
+    given = [*(each for node in losses for each in _given(node)), *_squared(every)]
+    compared = slices.calls([(each, None) for each in given]).keys()
     return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods, slices.leading, compared)
+
+
+def _squared(every: Sequence[ast.AST]) -> Iterator[ast.expr]:
+    """The operands of differences of which the square or the absolute value is taken."""
+    for node in every:
+        match node:
+            case ast.BinOp(left=ast.BinOp(op=ast.Sub()) as difference, op=ast.Pow()):
+                pass
+            case ast.Call(func=ast.Attribute(value=ast.BinOp(op=ast.Sub()) as difference, attr=name)) if name in _SIZES:
+                pass
+            case ast.Call(func=called, args=[ast.BinOp(op=ast.Sub()) as difference, *_]) if last_name(called) in _SIZES:
+                pass
+            case _:
+                continue
+        yield from (difference.left, difference.right)
+
+
+_SIZES = frozenset({"abs", "norm", "pow", "square"})
 
 
 def _is_for_itself(

@@ -46,6 +46,22 @@ def executed_nodes(trace: Trace) -> frozenset[Node]:
     return frozenset(node for ran in trace.of(BackwardRan) for node in ran.executed)
 
 
+@once
+def without_graph(trace: Trace) -> frozenset[Node]:
+    """What stands for graphs that are not seen, and cannot be there: two backwards went through, and none was kept.
+
+    It may be a leaf all the same, unless a loss takes it for its target.
+    """
+    targets = {id(each) for event in trace.of(Built) for each in event.inputs.get("target", ())}
+    freed: set[Node] = set()
+    again: set[Node] = set()
+    for ran in trace.of(BackwardRan) if targets else ():
+        ends = {node for node in ran.executed if node.is_open and not node.edges and node.accumulates is None}
+        again |= {node for node in ends & freed if any(id(each) in targets for each in node.outputs)}
+        freed |= set() if ran.call.retain else ends
+    return frozenset(again)
+
+
 def reach(starts: Iterable[Tensor | Node]) -> dict[Node, None]:
     """All nodes below `starts`, those included, nearest first."""
     return dict.fromkeys(reachable(nodes_of(starts), lambda node: node.edges))

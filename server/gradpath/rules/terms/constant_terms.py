@@ -19,7 +19,7 @@ from gradpath.interpreter.events import BackwardRan, Mixed, Mutated, Site, Stepp
 from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.terms.constant_criteria import LOSSES
 from gradpath.rules.terms.constant_gradients import asked_for, constant_gradients
-from gradpath.rules.terms.summands import SCALING, constants, on_the_way, terms, unscaled
+from gradpath.rules.terms.summands import SCALING, constants, is_shown, on_the_way, terms, unscaled
 from gradpath.source.index import holds, inside
 from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass
@@ -398,7 +398,8 @@ def _is_lost(trace: Trace, term: Term) -> bool:
         onward = () if term.value is None else _onward(term.value)
         products = [each for each in onward if short_operation(each.operation) in SCALING]
         factors = (each for product in products for each in product.maker if each not in onward)
-        weighed = term.scaled or any(each.provenance is OPEN for each in products) or any(map(_is_given, factors))
+        weighed = term.scaled or any(each.provenance is OPEN and not is_shown(trace, each) for each in products)
+        weighed = weighed or any(_is_given(each) and not is_shown(trace, each) for each in factors)
         return (learns or not term.scaled) and (_may_be_loss(term.source) or not weighed)
     trained = {id(tensor) for event in trace.of(Stepped) for tensor in event.parameters}
     reached = {id(leaf) for run in runs for leaf in reached_leaves(run)}

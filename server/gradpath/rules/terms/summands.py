@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.graphs import built_of, is_sum, nodes_of, terms_of, uses_of
+from gradpath.findings.graphs import built_of, is_sum, nodes_of, terms_of, uses_of, without_graph
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import class_of
 from gradpath.interpreter.events import BackwardRan, Built, Site
@@ -48,8 +48,17 @@ def constants(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Built, b
         subtracted = event.inputs.get("other", ()) if "sub" in short_operation(node.name) else ()
         for operand in event.operands:
             term = _without_factor(trace, operand)
-            if not term.requires_grad and not _is_nothing(term):
+            if (not term.requires_grad or is_shown(trace, term)) and not _is_nothing(term):
                 yield term, event, any(operand is each for each in subtracted)
+
+
+def is_shown(trace: Trace, term: Tensor) -> bool:
+    """True if a value could have a graph, and repeated backwards through it have shown that it has none."""
+    if not term.requires_grad or term.node is None:
+        return False
+    absent = without_graph(trace)
+    ends = (node for node in reachable([term.node], lambda node: node.edges) if not node.edges)
+    return bool(absent) and all(node in absent for node in ends)
 
 
 def unscaled(term: Tensor) -> Tensor:

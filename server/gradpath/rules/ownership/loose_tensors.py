@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.graphs import leaves
@@ -15,11 +15,12 @@ from gradpath.fixes.substitution import applied_last
 from gradpath.interpreter.events import Bound, Built, Mutated
 from gradpath.interpreter.trace import Trace, once
 from gradpath.repairs import Way
-from gradpath.source.index import contents, lines_of, methods_called
+from gradpath.source.index import contents, inside, lines_of, methods_called
 from gradpath.support.fast_dataclasses import replace
 
 _INITIALISING = "torch.nn.init."
 _RANDOM = frozenset({"normal", "rand", "rand_like", "randn", "randn_like"})
+_ZEROS = frozenset({"zeros", "zeros_like"})
 _PRODUCTS = frozenset({"Linear", "addmm", "baddbmm", "bmm", "cdist", "einsum", "linear", "matmul", "mm"})
 
 
@@ -27,7 +28,8 @@ def loose(trace: Trace, source: Source) -> Iterator[Report]:
     """Attributes that are computed from a parameter nothing keeps, or are weights without a gradient.
 
     Such a weight is a tensor that an initializer has filled, or one of random numbers with which what the layers of the
-    module have computed is multiplied. Positions, frequencies and projections of inputs are constants.
+    module have computed is multiplied, or one of zeros with which anything is: the product would stay zero. Positions,
+    frequencies and projections of inputs are constants.
     """
     for event in trace.of(Bound):
         tensor = event.tensor
@@ -78,20 +80,21 @@ def _is_weight(trace: Trace, bound: Bound, tensor: Tensor) -> bool:
     filled = any(
         event.tensor is tensor and event.write.operation.startswith(_INITIALISING) for event in trace.of(Mutated)
     )
-    return (filled or _is_random(tensor)) and any(
-        _is_of_layers(event, bound) and (filled or short_operation(event.node.name) in _PRODUCTS)
+    zero = _is_made_by(tensor, _ZEROS)
+    return (filled or zero or _is_made_by(tensor, _RANDOM)) and any(
+        (zero or _is_of_layers(event, bound)) and (filled or short_operation(event.node.name) in _PRODUCTS)
         for event in trace.of(Built)
         for each in event.operands
         if _before_views(each) is tensor
     )
 
 
-def _is_random(tensor: Tensor) -> bool:
-    """True if a tensor is drawn, or a multiple of one that is."""
+def _is_made_by(tensor: Tensor, functions: Set[str]) -> bool:
+    """True if a tensor, or what it is a multiple of, was made by one of some functions."""
     while tensor.maker and short_operation(tensor.operation) in ("mul", "div"):
         tensor = tensor.maker[0]
     made = tensor.origin.node
-    return isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in _RANDOM
+    return isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in functions
 
 
 def _is_of_layers(event: Built, bound: Bound) -> bool:
@@ -112,7 +115,8 @@ def _is_set_again(source: Source, owner: ast.ClassDef, event: Bound) -> bool:
     places = [each for each in contents(tree).attributes if each.attr == event.name]
     first, last = lines_of(owner)
     stored = [each for each in places if isinstance(each.ctx, ast.Store)]
-    written = (of for of, method, _ in methods_called(tree) if method.endswith("_"))
+    written = [of for of, method, _ in methods_called(tree) if method.endswith("_")]
+    written += [each.value for each in inside(tree, ast.Subscript) if isinstance(each.ctx, ast.Store)]
     return (
         len(stored) > 1
         or any(not first <= each.lineno <= last for each in places)

@@ -95,7 +95,8 @@ def _is_by_option(trace: Trace, made: object) -> bool:
     match made:
         case Site(node=ast.BinOp(left=left, op=ast.Mult(), right=right) as product):
             owner = class_of(trace, product)
-            return owner is not None and any(getattr(each, "attr", "") in _options(owner) for each in (left, right))
+            sides = (getattr(_factor(each), "attr", "") for each in (left, right))
+            return owner is not None and any(side in _options(owner) for side in sides)
     return False
 
 
@@ -113,12 +114,21 @@ def _options(owner: ast.ClassDef) -> frozenset[str]:
                 for target in each.targets
                 if isinstance(target, ast.Attribute)
             }
-    scaled = [
-        each for node in inside(owner, ast.BinOp) if isinstance(node.op, ast.Mult) for each in (node.left, node.right)
-    ]
+    products = (node for node in inside(owner, ast.BinOp) if isinstance(node.op, ast.Mult | ast.Div))
+    scaled = [_factor(each) for node in products for each in (node.left, node.right)]
     uses = [each.attr for each in contents(owner).attributes]
     factors = [each.attr for each in scaled if isinstance(each, ast.Attribute)]
     return frozenset(each for each in found if uses.count(each) == factors.count(each) + 1)
+
+
+def _factor(factor: ast.expr) -> ast.expr:
+    """The setting in `1 - self.alpha` and in `self.temperature ** 2`."""
+    match factor:
+        case ast.BinOp(left=ast.Constant(), op=ast.Add() | ast.Sub(), right=inner):
+            return inner
+        case ast.BinOp(left=inner, op=ast.Pow(), right=ast.Constant()):
+            return inner
+    return factor
 
 
 def _is_nothing(term: Tensor) -> bool:
@@ -130,7 +140,9 @@ def _is_nothing(term: Tensor) -> bool:
 
 
 def _is_setting(trace: Trace, factor: Tensor) -> bool:
-    """True if nothing is known of a factor that only scales: an unknown value, or `1 - alpha` of a parameter."""
+    """True if nothing is known of a factor that only scales: an unknown value, data, or `1 - alpha` of a parameter."""
+    if not (factor.requires_grad or factor.operation or factor.cut):
+        return True
     if not (factor.is_open and _scales(trace, factor)):
         return False
     shifted = short_operation(factor.operation) in _SHIFTING or _is_shift(factor.origin.node)
@@ -140,7 +152,8 @@ def _is_setting(trace: Trace, factor: Tensor) -> bool:
 def _scales(trace: Trace, factor: Tensor) -> bool:
     """True if all that a path does with a tensor is to multiply by it, or by what a constant makes of it."""
     return all(
-        short_operation(each.node.name) in SCALING or (each.node.is_open and _is_shift(each.site.node))
+        short_operation(each.node.name) in SCALING
+        or (each.node.is_open and any(_is_shift(made.origin.node) for made in each.node.outputs))
         for each in uses_of(trace).get(id(factor), ())
     )
 

@@ -16,7 +16,7 @@ from gradpath.interpreter.events import BackwardRan, Decision, Failed, OfClass, 
 from gradpath.interpreter.paths import NOWHERE, REMEMBERED, Going, Paths, turned
 from gradpath.interpreter.trace import Trace
 from gradpath.overlays.presumed import conditions
-from gradpath.overlays.presumed.asked import tells_of_graph
+from gradpath.overlays.presumed.asked import has_default, tells_of_graph
 from gradpath.source.index import holds, stored_names
 from gradpath.support.fast_dataclasses import dataclass, replace
 
@@ -136,6 +136,9 @@ def _sites(found: Found) -> list[Site]:
 def _hangs_on_what_is_open(found: Found, condition: Decision | str, paths: Paths, unread: Unread) -> bool:
     if isinstance(condition, Decision) and _is_no_default(condition):
         return True
+    uses = (index for index, each in enumerate(found.trace.decisions) if _is_another_use(each, found))
+    if any(_passes_turned(found, index, paths) for index in uses):
+        return True
     decisions = (condition,) if isinstance(condition, Decision) else found.trace.decisions
     if any(getattr(each.node, "lineno", 0) in unread(each.site.path) for each in decisions):
         return True
@@ -147,6 +150,12 @@ def _hangs_on_what_is_open(found: Found, condition: Decision | str, paths: Paths
     return bool(guesses) and (
         isinstance(condition, Decision) or any(_passes_turned(found, index, paths) for index in guesses.values())
     )
+
+
+def _is_another_use(decision: Decision, found: Found) -> bool:
+    """True if a setting of an object that is presumed is not what its default says: the trainer gets no such one."""
+    presumed = any(_presumes_class(each) and each.outcome for each in found.trace.decisions)
+    return presumed and has_default(decision.about, not decision.outcome)
 
 
 def _is_no_default(decision: Decision) -> bool:

@@ -150,12 +150,15 @@ _OVER = {"reduce": "dim", "extreme": "dim", "quantile": "dim", "unsqueeze": "dim
 
 
 def keeps_samples(word: str, given: Given) -> bool:
-    """True if a result has as many entries along its first dimension as an operand that is a batch, or more in all."""
+    """True if a result has as many entries along its first dimension as an operand that is a batch, or more in all.
+
+    The last dimension of a batch is taken for another one than the first.
+    """
     if word in WIDENING or word in OF_FIRST or word.startswith(LIKE):
         return True
     over = given.value(_OVER[word]) if word in _OVER else None
     dims = over if isinstance(over, tuple) else (over,)
-    return dims != () and all(isinstance(dim, int) and dim > 0 for dim in dims)
+    return dims != () and all(isinstance(dim, int) and (dim > 0 or dim == -1) for dim in dims)
 
 
 def is_unreduced(word: str, given: Given) -> bool:

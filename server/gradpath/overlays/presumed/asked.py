@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Computed, Made
-from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value, is_data
+from gradpath.interpreter.values import CONSTANTS, Arguments, BoundMethod, Function, Instance, Unknown, Value, is_data
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.presumed_tensors import (
     graph_sources,
@@ -78,6 +78,11 @@ def tells_of_graph(value: object) -> bool:
         case Computed(sources=sources):
             return tells_of_graph(value.negates) or any(map(tells_of_graph, sources))
     return False
+
+
+def has_default(value: object, outcome: bool) -> bool:
+    """True if a value that is not known has a default, of which the truth is `outcome`."""
+    return isinstance(value, Unknown) and isinstance(value.hint, CONSTANTS) and bool(value.hint) is outcome
 
 
 def is_open(value: Value) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import islice
 
 from gradpath.autograd.tensor import Cut, Tensor
@@ -31,21 +32,25 @@ def note_cut(machine: Machine, made: Tensor, sources: list[Tensor], data: Value,
 
 
 def _computed_outside(data: Value) -> tuple[str, Tensor | None]:
-    """The operation by which `data` left PyTorch for Python or NumPy, if known, and the tensor with a graph."""
-    how = ""
-    todo: list[Value] = [data]
-    for value in islice(iter(lambda: todo.pop(0) if todo else None, None), _LONGEST_SEARCH):
+    """The operation by which `data` left PyTorch for Python or NumPy, if known, and the tensor with a graph.
+
+    The nearest one counts: a total of many numbers leads back to the last of them first.
+    """
+    first = ""
+    todo: deque[tuple[Value, str]] = deque([(data, "")])
+    for value, how in islice(iter(lambda: todo.popleft() if todo else None, None), _LONGEST_SEARCH):
         match value:
             case TensorValue() if _is_trained(value.tensor):
                 return how, value.tensor
             case TensorNumber() if _is_trained(value.tensor):
                 return how or value.how, value.tensor
             case tuple() | List():
-                todo[:0] = parts_of(value)
+                todo.extend((each, how) for each in parts_of(value))
             case Unknown():
                 how = how or ("numpy" if is_array(value) else "")
-                todo[:0] = value.sources
-    return how, None
+                first = first or how
+                todo.extend((each, how) for each in value.sources)
+    return first, None
 
 
 def _is_trained(tensor: Tensor) -> bool:

@@ -134,10 +134,8 @@ def _sites(found: Found) -> list[Site]:
 
 
 def _hangs_on_what_is_open(found: Found, condition: Decision | str, paths: Paths, unread: Unread) -> bool:
-    if isinstance(condition, Decision) and _is_no_default(condition):
-        return True
-    uses = (index for index, each in enumerate(found.trace.decisions) if _is_another_use(each, found))
-    if any(_passes_turned(found, index, paths) for index in uses):
+    others = (index for index, each in enumerate(found.trace.decisions) if _is_no_default(each, found))
+    if any(_passes_turned(found, index, paths) for index in others):
         return True
     decisions = (condition,) if isinstance(condition, Decision) else found.trace.decisions
     if any(getattr(each.node, "lineno", 0) in unread(each.site.path) for each in decisions):
@@ -152,19 +150,16 @@ def _hangs_on_what_is_open(found: Found, condition: Decision | str, paths: Paths
     )
 
 
-def _is_another_use(decision: Decision, found: Found) -> bool:
-    """True if a setting of an object that is presumed is not what its default says: the trainer gets no such one."""
+def _is_no_default(decision: Decision, found: Found) -> bool:
+    """True if an entry of a table, or a setting of an object that is presumed, is not what its default says.
+
+    It may be there for others: who trains chooses one that fits.
+    """
+    match decision.key:
+        case OfTable(is_default=bool() as default):
+            return default is not decision.outcome
     presumed = any(_presumes_class(each) and each.outcome for each in found.trace.decisions)
     return presumed and has_default(decision.about, not decision.outcome)
-
-
-def _is_no_default(decision: Decision) -> bool:
-    """True if an entry of a table is not the one that the default of its key gives: it may be there for others."""
-    return (
-        isinstance(decision.key, OfTable)
-        and decision.key.is_default is not None
-        and (decision.key.is_default is not decision.outcome)
-    )
 
 
 def _passes_turned(found: Found, index: int, paths: Paths) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 
@@ -177,7 +177,7 @@ class _Watch:
             return most
         tests = machine.tests[self._tested :]
         if done > len(self._came_to):
-            self._came_to.append(frozenset(chain(machine.come_to(self._begun), tests)))
+            self._came_to.append(frozenset(chain(machine.come_to(self._begun), tests, self._kept())))
             self._begun, self._tested = machine.trace.steps, len(machine.tests)
         if self._last is None and done == STEADY and self._is_steady() and self._spends_all():
             machine.late_loops.add(machine.frame.loops[-1].number)
@@ -190,6 +190,13 @@ class _Watch:
     def _spends_all(self) -> bool:
         """True if no variable of the body holds a graph that was built after its last backward, or it has none."""
         return self._machine.spent_before == self._spent_before or not self._holds_graphs()
+
+    def _kept(self) -> Iterator[str]:
+        """The variables of the body that hold a graph at all, where there is a backward: spent ones may move on."""
+        if self._machine.spent_before != self._spent_before:
+            for name, value in self._machine.frame.scope.variables.items():
+                if self._machine.library.holds_graph(value):
+                    yield name
 
     def _holds_graphs(self) -> bool:
         """True if a variable of the body holds a graph that was built after the last backward."""

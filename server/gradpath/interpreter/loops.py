@@ -20,6 +20,7 @@ from gradpath.interpreter.origins import Made
 from gradpath.interpreter.scope import Round
 from gradpath.interpreter.values import Instance, Value
 from gradpath.source.nodes import nodes
+from gradpath.support.traversal import reachable
 
 FEW = 3
 """Iterations of a loop of unknown length: of the errors that loops carry, 97.6 % show by the third."""
@@ -201,9 +202,10 @@ class _Watch:
     def _holds_graphs(self) -> bool:
         """True if a variable of the body holds a graph that was built after the last backward."""
         machine, since = self._machine, self._machine.spent_before
-        variables = list(machine.frame.scope.variables.values())
-        inside = [part for each in variables if isinstance(each, Instance) for part in each.parts()]
-        return any(machine.library.holds_graph(each, since=since) for each in (*variables, *inside))
+        held = reachable(
+            machine.frame.scope.variables.values(), lambda each: each.parts() if isinstance(each, Instance) else ()
+        )
+        return any(machine.library.holds_graph(each, since=since) for each in held)
 
     def round(self) -> Round:
         """What each of the iterations so far came to."""

@@ -37,9 +37,14 @@ def assign(machine: Machine, target: ast.expr, value: Value) -> None:
             assign(machine, target.value, value)
 
 
+UNPACKED = "unpacked"
+"""With the number of an unknown, the key under which a path remembers into how many values it was unpacked."""
+
+
 def _unpack(machine: Machine, targets: Sequence[ast.expr], value: Value) -> None:
     star = next((index for index, each in enumerate(targets) if isinstance(each, ast.Starred)), None)
     if isinstance(value, Unknown):
+        machine.remembered[UNPACKED, value.number] = len(targets) if star is None else None
         for index, target in enumerate(targets):
             if isinstance(target, ast.Starred):
                 rest = machine.library.unknown_item(machine, value, None)

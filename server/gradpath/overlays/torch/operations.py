@@ -138,7 +138,7 @@ def run_behaviour(
         return machine.unknown(f"result of {name}", None, tuple(arguments.values()))
     if behaviour.returns == "*" and spec.sizes is not None:
         return _parts(machine, name, spec, behaviour, inputs, arguments)
-    behaviour = resolved(spec, behaviour, inputs, arguments)
+    behaviour = resolved(machine, spec, behaviour, inputs, arguments)
     others = _ordinary(machine, name, inputs, arguments)
     results = machine.autograd.apply(name, behaviour, {**inputs, **others} if others else inputs)
     settle(spec, behaviour, results, inputs, arguments, partial(_samples, machine, name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 
 from gradpath.autograd.behaviour import Behaviour
 from gradpath.autograd.errors import AutogradError, FaultKind
@@ -14,10 +15,12 @@ from gradpath.autograd.sizes import LIKE, OF_FIRST, RULES, UNSURE, Given, is_unr
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.sizes.parts import any_part
 from gradpath.autograd.sizes.steps import layout_of_part, layout_of_view, pointwise, regrouped
-from gradpath.autograd.tensor import Shape, Tensor
+from gradpath.autograd.tensor import MANY, Shape, Tensor
+from gradpath.interpreter.assignment import UNPACKED
 from gradpath.interpreter.containers import List, is_slender
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast
-from gradpath.interpreter.values import Value
+from gradpath.interpreter.values import Value, identity
 from gradpath.overlays.torch.tensor_value import DType, TensorNumber
 from gradpath.support.fast_dataclasses import replace
 
@@ -59,7 +62,9 @@ def part_of(spec: Op | ModuleSpec, call: Given) -> Shape | None:
 _REGROUPING = frozenset({"view", "flatten", "ravel"})
 
 
-def resolved(spec: Op | ModuleSpec, behaviour: Behaviour, inputs: Inputs, arguments: Mapping[str, Value]) -> Behaviour:
+def resolved(
+    machine: Machine, spec: Op | ModuleSpec, behaviour: Behaviour, inputs: Inputs, arguments: Mapping[str, Value]
+) -> Behaviour:
     """The behaviour where sizes and layout settle whether the tensor itself comes back, a view of it or a copy."""
     output = behaviour.outputs[0]
     if spec.name == "torch.Tensor.view":
@@ -76,7 +81,7 @@ def resolved(spec: Op | ModuleSpec, behaviour: Behaviour, inputs: Inputs, argume
         chosen = aliases["same"] if shape is not None and shape == source.shape and None not in shape else None
     elif word in _REGROUPING:
         steps = None if shape is None else steps_of(source.shape, source.layout)
-        if source.layout is Order.ROWS:
+        if source.layout is Order.ROWS or _splits(machine, source, arguments.get("shape")):
             chosen = aliases.get("view")
         elif source.shape is None or steps is None or shape is None or None in shape:
             chosen = None
@@ -85,6 +90,37 @@ def resolved(spec: Op | ModuleSpec, behaviour: Behaviour, inputs: Inputs, argume
     else:
         chosen = aliases.get("view") if "fresh" not in aliases else None
     return behaviour if chosen is None else replace(behaviour, outputs=(replace(output, alias=(chosen,)),))
+
+
+def _splits(machine: Machine, source: Tensor, asked: Value) -> bool:
+    """True if `reshape` keeps all dimensions but one, by the sizes that the program has: always a view."""
+    while isinstance(asked, tuple) and len(asked) == 1 and isinstance(asked[0], (tuple, List)):
+        asked = asked[0]
+    wanted = asked.items if isinstance(asked, List) else asked
+    own = _told(machine, source) if isinstance(wanted, (tuple, list)) else []
+    if not own or not isinstance(wanted, (tuple, list)) or len(wanted) < len(own):
+        return False
+    kept = _common(own[:-1], wanted)
+    return kept + _common(own[:kept:-1], wanted[:kept:-1]) == len(own) - 1
+
+
+def _told(machine: Machine, source: Tensor) -> list[Value]:
+    """The sizes of a tensor, each a number or what stands for one in the program; nothing where their count is open."""
+    number, shape = machine.id_of(source), source.shape
+    if shape is not None:
+        known = machine.unknowns
+        return [known.get(("size", number, at)) if size in (None, MANY) else size for at, size in enumerate(shape)]
+    whole = machine.unknowns.get(("shape", number))
+    count = None if whole is None else machine.remembered.get((UNPACKED, whole.number))
+    if whole is None or not isinstance(count, int):
+        return []
+    return [machine.unknowns.get(("item", whole.number, identity(place))) for place in range(count)]
+
+
+def _common(one: Sequence[Value], other: Sequence[Value]) -> int:
+    """How many values at the beginning of two sequences are the same."""
+    alike = (each is not None and identity(each) == identity(their) for each, their in zip(one, other, strict=False))
+    return sum(1 for _ in takewhile(bool, alike))
 
 
 def _refuse_view(spec: Op | ModuleSpec, inputs: Inputs, arguments: Mapping[str, Value]) -> None:

@@ -44,7 +44,7 @@ def _for(machine: Machine, optimizer: Unknown, known: Sequence[tuple[Unknown, Te
     if place is not None:
         known = [each for each in known if items.place_of(machine, each[0]) == place] or known
     models = ((called(model), (model, tensor)) for model, tensor in known)
-    found = owners.owned(called(optimizer), models)
+    found = owners.owned(called(optimizer), models, uses.steppers(machine.body))
     if not found and uses.is_only_optimizer(machine):
         found = [(model, tensor) for model, tensor in known if not isinstance(model.origin, Copy)]
     roots = {root_of(model).number for model, _ in found}
@@ -67,7 +67,7 @@ def of_seen(machine: Machine, optimizer: Unknown) -> list[Tensor]:
         return []  # An engine may be made of a model and its optimizer, and clear what it has used.
     modules = list(_modules(machine))
     trained = [(name_of, held) for name_of, module in modules if (held := _trained(module))]
-    found = owners.owned(name, trained)
+    found = owners.owned(name, trained, uses.steppers(machine.body))
     several = {tuple(map(id, each)) for each in found}
     parts = {part.number for _, module in modules for part in module.unknown_parts()}
     alone = parts.issuperset(root_of(model).number for model in weights.models(machine))

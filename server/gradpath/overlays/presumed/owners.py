@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import TypeVar
 
 from gradpath.overlays.presumed.roles import part_of_model, part_of_optimizer, role_of_name
@@ -63,17 +63,28 @@ def _last_word(name: str) -> str:
     return found[0] if found else ""
 
 
-def owned(optimizer: str, models: Iterable[tuple[str, _Held]]) -> list[_Held]:
+def owned(optimizer: str, models: Iterable[tuple[str, _Held]], others: Iterable[str] = ()) -> list[_Held]:
     """The models that an optimizer of this name owns, by the first row that matches any.
 
-    None by a name that is no optimizer's, such as `first`: there may be a `second`, for another part.
+    A general name is for what none of the `others` that step with it, by their places, is for. None by a name that is
+    no optimizer's, such as `first`: there may be a `second`, for another part.
     """
     part = part_of_optimizer(optimizer)
     if not part and role_of_name(optimizer) != "optimizer":
         return []
     known = [(part_of_model(name), held) for name, held in models]
-    for row in OWNERS:
-        found = [held for name, held in known if row.match(part, name)]
-        if found:
-            return found
-    return []
+    names = {name for name, _ in known}
+    meant = _meant(part, names)
+    if not part:
+        meant = meant.difference(*(_meant(other, names) for other in map(_part_at, others) if other)) or meant
+    return [held for name, held in known if name in meant]
+
+
+def _meant(part: str, names: Set[str]) -> frozenset[str]:
+    """Those names of models that an optimizer for this part is for."""
+    found = (frozenset(name for name in names if row.match(part, name)) for row in OWNERS)
+    return next(filter(None, found), frozenset())
+
+
+def _part_at(place: str) -> str:
+    return part_of_optimizer(place.rpartition(".")[2])

@@ -413,11 +413,12 @@ def is_only_optimizer(machine: Machine) -> bool:
         return False
     owner = function.owner or machine.frame.owner
     classes = [each.node for each in owner.mro if each.node is not None] if owner is not None else []
-    return len(frozenset[str]().union(*(_steppers(each) for each in (function.node, *classes)))) == 1
+    return len(frozenset[str]().union(*(steppers(each) for each in (function.node, *classes)))) == 1
 
 
 @noted
-def _steppers(body: ast.AST) -> frozenset[str]:
+def steppers(body: ast.AST) -> frozenset[str]:
+    """The places of what steps in a body, as optimizers do."""
     return frozenset(filter(None, map(_stepper, contents(body).calls)))
 
 

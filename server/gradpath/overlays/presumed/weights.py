@@ -18,10 +18,11 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Copy, Parameter
 from gradpath.interpreter.ownership import Attached
 from gradpath.interpreter.values import Instance, Unknown, Value
-from gradpath.overlays.presumed import conditions
+from gradpath.overlays.presumed import conditions, trained_parts
 from gradpath.overlays.presumed.model_parts import line, models_of_parameter
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.presumed.successors import predecessor
+from gradpath.overlays.presumed.trained_parts import Trained
 from gradpath.overlays.torch.nn import ModuleInstance, has_optimizer, note_unseen, tensors_of
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.fast_dataclasses import dataclass, field, replace
@@ -38,7 +39,8 @@ class _Known:
     the parameters of modules that the program made parts of an unknown model: `model.head = nn.Linear(8, 2)`. `frozen`
     are those that it has frozen by name, and `left_out` those among them that an optimizer left out, each with what it
     spares. `memory` is that of all weights of a model and of its parts, by the model's number. `trained` has those
-    of the models that the program has put into training mode, or whose gradients it has clipped.
+    of the models that the program has put into training mode, or whose gradients it has clipped, `alone` those that it
+    has called. `saved` is what calls of whole models saved of the weights of a part.
     """
 
     tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
@@ -49,6 +51,8 @@ class _Known:
     left_out: list[tuple[frozenset[Tensor], set[Tensor]]] = field(default_factory=list)
     memory: dict[int, list[Storage]] = field(default_factory=dict)
     trained: set[int] = field(default_factory=set)
+    alone: set[int] = field(default_factory=set)
+    saved: list[tuple[int, Node, Saved]] = field(default_factory=list)
 
     def all(self) -> list[tuple[Unknown, Tensor]]:
         return [(self.models[number], tensor) for (number, _), tensor in self.tensors.items()]
@@ -58,7 +62,8 @@ class _Known:
 class _Called:
     """A call of a model, or a part of its result, with the versions that weights had then.
 
-    `given` are the tensors with a graph that it was handed, with their versions. It was `handed` to what called it.
+    `given` are the tensors with a graph that it was handed, with their versions, and `trained` the parts of the model
+    that optimizers have. It was `handed` to what called it.
     """
 
     model: Unknown
@@ -66,6 +71,7 @@ class _Called:
     versions: dict[Part, int]
     given: tuple[tuple[Tensor, int], ...] = ()
     handed: bool = False
+    trained: tuple[Trained, ...] = ()
 
 
 def _known(machine: Machine) -> _Known:
@@ -87,6 +93,7 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
         return
     _of(machine, model, ())
     versions = _versions(known, model)
+    _note_alone(known, model)
     for each in result.sources[1:]:
         if isinstance(each, Unknown):
             machine.remembered[FED, each.number] = True
@@ -94,7 +101,9 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     is_object = of_module or isinstance(model.root, Parameter)  # What a library gives may be a mere function.
     given = [each.tensor for each in result.sources[1:] if is_object and isinstance(each, TensorValue)]
     handed = tuple((each, each.storage.version) for each in given if each.requires_grad)
-    machine.remembered[("called", result.number)] = _Called(model, (), versions, handed)
+    held = [(known.models[number], tensor) for (number, part), tensor in known.tensors.items() if not part]
+    trained = trained_parts.of_call(model, result, held, known.alone)
+    machine.remembered[("called", result.number)] = _Called(model, (), versions, handed, trained=trained)
     _refuse_inference_tensors(machine, model, result)
 
 
@@ -102,6 +111,14 @@ def has_computed(machine: Machine, model: Unknown) -> bool:
     """True if a model, or a part of it, was called."""
     calls = (each for each in machine.remembered.values() if isinstance(each, _Called))
     return any(is_in(each.model, model) for each in calls)
+
+
+def _note_alone(known: _Known, part: Unknown) -> None:
+    """What is called by itself may be no part of what the model around it computes: a discriminator."""
+    known.alone.add(part.number)
+    for number, node, saved in known.saved:
+        if number == part.number and saved in node.saved:
+            node.saved.remove(saved)
 
 
 def forget_call(machine: Machine, result: Unknown) -> None:
@@ -319,6 +336,10 @@ def attach(machine: Machine, result: Unknown, node: Node) -> None:
         presumed = conditions.WEIGHTS.of(name)
         version = called.versions.get(called.part, 0)
         node.saved.append(Saved(tensor.storage, version, tensor, "weights", presumed=presumed))
+        for each in trained_parts.of_result(called.part, called.trained):
+            saved = Saved(each.weights.storage, each.version, each.weights, "weights", presumed=presumed)
+            node.saved.append(saved)
+            _known(machine).saved.append((each.part.number, node, saved))
         presumed = conditions.GIVEN.of(name)
         node.saved += [Saved(each.storage, then, each, "given", presumed=presumed) for each, then in called.given]
 
@@ -383,6 +404,7 @@ def note_trained(machine: Machine, parameters: Value) -> None:
     """Make an optimizer for unknown parameters: those of a part of a model become distinct from the rest."""
     for model in models_of_parameter(parameters):
         if model.owner is not None:
+            model.role = model.role or "model"
             _known(machine).models.setdefault(model.number, model)
             _of(machine, model, ())
 

@@ -9,13 +9,14 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Computed, Made
 from gradpath.interpreter.values import CONSTANTS, Arguments, BoundMethod, Function, Instance, Unknown, Value, is_data
-from gradpath.overlays.presumed import conditions
+from gradpath.overlays.presumed import conditions, plain_data
 from gradpath.overlays.presumed.presumed_tensors import (
     graph_sources,
     is_of_frozen,
     note_gradients_off,
     presume_tensor,
 )
+from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -59,6 +60,14 @@ class Asked:
     def is_of_tensors(self) -> bool:
         """True if an argument is known to be a tensor, with a graph or without."""
         return bool(graph_sources(self.machine, tuple(self.arguments.all())))
+
+    @property
+    def is_partly_detached(self) -> bool:
+        """True if a graph is given to what is no part of a model, and a value that it returns is detached."""
+        owner = self.unknown.owner
+        if not self.grad_enabled or (owner is not None and role_of(owner)):
+            return False
+        return self.machine.node in plain_data.partly_detached(self.body) and self.has_graph
 
 
 def has_graph(machine: Machine, values: Iterable[Value]) -> bool:

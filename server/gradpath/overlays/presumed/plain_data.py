@@ -6,7 +6,7 @@ Nothing that could matter to a gradient is lost with it, and what goes through i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Made
@@ -152,6 +152,29 @@ def matched(body: ast.AST) -> frozenset[tuple[ast.AST, int]]:
     sides = [(place_of(left), place_of(right)) for left, right in pairs if not isinstance(right, ast.Constant)]
     told = {each for pair in sides if len({*pair}) > 1 for each in pair}
     return frozenset(item for name in told for item in given.get(name, ()))
+
+
+@noted
+def partly_detached(body: ast.AST) -> frozenset[ast.AST]:
+    """The calls of a body that give several values, one of which it detaches to compute with it: `returns.detach()`."""
+    detached: set[str] = set()
+    given: list[tuple[ast.AST, set[str]]] = []
+    for node in nodes(body):
+        used: Sequence[ast.expr] = ()
+        match node:
+            case ast.BinOp(left=left, right=right):
+                used = (left, right)
+            case ast.Call(func=func, args=args) if role_of_name(last_name(func)) == "loss":
+                used = args
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Call() as call):
+                given.append((call, {each.id for each in targets if isinstance(each, ast.Name)}))
+            case ast.Assign(value=value):
+                used = value.elts if isinstance(value, ast.Tuple) else (value,)
+        for each in used:
+            match each:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="detach")):
+                    detached.add(name)
+    return frozenset(call for call, names in given if not names.isdisjoint(detached))
 
 
 @noted

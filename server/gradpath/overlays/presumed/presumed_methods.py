@@ -39,7 +39,6 @@ from gradpath.overlays.presumed.clearing import is_engine
 from gradpath.overlays.presumed.presumed_tensors import (
     is_computed,
     is_of_tensors,
-    note_cut,
     presume_tensor,
     release,
     require,
@@ -200,7 +199,6 @@ def _tolist(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     if receiver.kind in (Kind.LIVE, Kind.PART, Kind.PARAMETER):
         return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach"), arguments)
-    note_cut(machine, receiver)
     made = machine.unknown("detached", None, (receiver,), made=Made.DETACHED)
     if isinstance(made, Unknown):
         made.kind = Kind.PLAIN

@@ -15,7 +15,7 @@ from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Made, Undefined
-from gradpath.interpreter.values import Object, Unknown, Value, identity
+from gradpath.interpreter.values import Object, Unknown, Value
 from gradpath.overlays.presumed import branches, conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.dependence import hearsay
 from gradpath.overlays.presumed.roles import names_batches, role_of
@@ -288,23 +288,6 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
     made.origin = made.node.site = unknown.site if whole is None else result.site
     weights.attach(machine, unknown, made.node)
     return made
-
-
-def note_cut(machine: Machine, part: Unknown) -> None:
-    """One of the values of a call is detached: the others are parts of a graph as well, if the call was given one."""
-    match part.origin:
-        case Item(of=Unknown() as whole, key=int()) if _sources_of(machine, whole):
-            pass
-        case _:
-            return
-    for place in range(_MOST_VALUES):
-        value = machine.unknowns.get(("item", whole.number, identity(place)))
-        if value is not None and is_unseen(value):
-            value.kind, value.provenance = Kind.PART, conditions.RESULT.of(conditions.callee(whole))
-
-
-_MOST_VALUES = 8
-"""Values of a call that a program unpacks."""
 
 
 def is_unseen(value: Value) -> bool:

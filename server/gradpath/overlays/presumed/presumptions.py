@@ -386,6 +386,14 @@ CALLS: tuple[Row, ...] = (
         "presumptions/kinds.md#a-loss-while-gradients-are-off",
     ),
     Row(
+        "values of which one is detached",
+        lambda asked: not asked.role and asked.is_partly_detached,
+        Kind.LIVE,
+        conditions.RESULT,
+        "who detaches the returns of `returns, advantages = estimates(values)` knows that they have a graph",
+        "presumptions/kinds.md#values-of-which-one-is-detached",
+    ),
+    Row(
         "loss of data",
         _is_loss_of_data,
         Kind.PLAIN,

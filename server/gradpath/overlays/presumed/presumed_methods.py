@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from gradpath.autograd.provenance import Presumption
-from gradpath.interpreter.events import BackwardRan, Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
+from gradpath.interpreter.events import Cleared, ReadOut, Scaled, Site, Stepped, iterations_between
 from gradpath.interpreter.kinds import COMPUTED_WITH, OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.operators import get_item
@@ -45,6 +45,7 @@ from gradpath.overlays.presumed.presumed_tensors import (
 )
 from gradpath.overlays.presumed.roles import is_of_its_own, is_scaler, is_schedule, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
+from gradpath.overlays.torch.gradmode import has_gradients_on
 from gradpath.overlays.torch.nn import note_unseen
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
 from gradpath.source.index import methods_called
@@ -401,7 +402,7 @@ def _apply(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 
 def _numpy(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`out.numpy()` of what was computed with a graph; a model of another library gives arrays so as well."""
-    if receiver.kind not in COMPUTED_WITH or not machine.trace.of(BackwardRan):
+    if receiver.kind not in COMPUTED_WITH or not has_gradients_on(machine):
         return NotImplemented
     return machine.call(presume_tensor(machine, receiver).attribute(machine, "numpy"), arguments)
 

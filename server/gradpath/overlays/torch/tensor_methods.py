@@ -11,7 +11,6 @@ from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.tensor import MANY, Shape, Tensor
 from gradpath.interpreter.containers import List
-from gradpath.interpreter.events import BackwardRan
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.values import UNDEFINED, Arguments, NativeFunction, Value
@@ -19,6 +18,7 @@ from gradpath.overlays.presumed import conditions, missed_flags
 from gradpath.overlays.presumed.absences import is_absent, note_absent
 from gradpath.overlays.torch import conversions
 from gradpath.overlays.torch.backward_calls import backward
+from gradpath.overlays.torch.gradmode import has_gradients_on
 from gradpath.overlays.torch.hooks import register_hook, register_post_hook
 from gradpath.overlays.torch.indexing import get_item, set_item
 from gradpath.overlays.torch.operations import call_operation
@@ -59,7 +59,7 @@ def refuse_numpy(machine: Machine, tensor: Tensor) -> None:
     """NumPy refuses tensors that require grad, but looks at grad mode (observed: rg/numpy_on_rg_inside_no_grad)."""
     if not machine.autograd.grad_enabled or not tensor.requires_grad or tensor.is_open:
         return
-    if machine.trace.of(BackwardRan) or not _is_presumed(tensor):  # A backward shows that gradients are on here.
+    if has_gradients_on(machine) or not _is_presumed(tensor):
         raise AutogradError(FaultKind.NUMPY, tensor=tensor)
 
 

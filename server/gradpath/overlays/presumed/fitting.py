@@ -130,7 +130,7 @@ def _made_in(node: ast.AST) -> frozenset[str]:
 
 def _is_telling(usage: Usage, profile: Profile, role: str) -> bool:
     """True if the uses include a member of the class that is not common."""
-    own = [name for name in usage.methods if name in profile.methods]
+    own = [name for name in usage.methods if name in profile.methods and name != "forward"]
     rare = [name for name in own if name not in _SHARED and MODULE.find(name) is UNDEFINED]
     return bool(rare) and (len(own) > 1 or role == "model" or not profile.is_module)
 
@@ -170,7 +170,7 @@ def _is_trained(usage: Usage) -> bool:
 
 
 def _fits(usage: Usage, profile: Profile, role: str) -> bool:
-    own = any(name in profile.methods for name in usage.methods)
+    own = any(name in profile.methods and name != "forward" for name in usage.methods)  # That is to call it.
     if not own and not (usage.calls and (role in profile.roles or usage.is_part)):
         return False
     if any(name not in profile.names and not (profile.is_module and _is_native(name)) for name in usage.names):

@@ -229,9 +229,6 @@ def _settling(name: str, *, settles: bool) -> Callable[[Machine, Arguments], Val
 def _getattr(machine: Machine, arguments: Arguments) -> Value:
     value, name = arguments.get(0, "obj", None), arguments.get(1, "name", None)
     if not isinstance(name, str):
-        for each in value.attributes.values() if isinstance(value, Instance) else ():
-            if isinstance(each, List | Dict):
-                each.open = True  # It may be this one that is had, and filled.
         return machine.unknown("getattr", ("getattr", identity(value), identity(name)), (value,))
     default = arguments.get(2, "default")
     has = has_attribute(machine, value, name)

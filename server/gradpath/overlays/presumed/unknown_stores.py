@@ -100,8 +100,23 @@ def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> No
     note_put(machine, value)
     fill(machine, unknown, value)
     state_dicts.note_changed(machine, unknown)
-    machine.remember(("item", unknown.number, identity(key)), value)
+    entry = ("item", unknown.number, identity(key))
+    machine.remember(entry, value)
     note_entry(unknown, key, value)
+    if isinstance(unknown.origin, Attribute) and isinstance(unknown.origin.of, Unknown):
+        within = machine.remembered.setdefault((_WITHIN, unknown.origin.of.number), [])
+        assert isinstance(within, list)
+        within.append(entry)
+
+
+_WITHIN = "entries of the attributes of what is not seen"
+
+
+def forget_entries(machine: Machine, owner: Unknown) -> None:
+    """A method of something that is not seen may have put anything into its attributes: `graph.update_all(...)`."""
+    entries = machine.remembered.pop((_WITHIN, owner.number), ())
+    for entry in entries if isinstance(entries, list) else ():
+        machine.remembered.pop(entry, None)
 
 
 def note_entry(unknown: Unknown, key: Value, value: Value) -> None:

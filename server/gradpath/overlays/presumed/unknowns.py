@@ -450,6 +450,8 @@ def _change_owner(machine: Machine, unknown: Unknown, owner: Unknown, arguments:
     if unknown.name not in state_dicts.READING:
         state_dicts.note_changed(machine, owner)
     unknown_stores.put_in(machine, owner, unknown.name, arguments.all())
+    if arguments.all():
+        unknown_stores.forget_entries(machine, owner)
     if unknown.name in _STORING:
         unknown_stores.fill_any(machine, owner, list(arguments.all()))
     if owner.kind is Kind.PLAIN and not find_op(f"torch.Tensor.{unknown.name}"):

@@ -20,6 +20,7 @@ from gradpath.findings.ways import Severed, ways_by_copies, ways_of
 from gradpath.interpreter.events import (
     BackwardRan,
     Bound,
+    Built,
     Flagged,
     GradientSet,
     Handed,
@@ -33,6 +34,7 @@ from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import contents, inside, methods_called
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.traversal import reachable
 
 _KEEPING = frozenset({"step", "clamp_", "clamp_min_", "clamp_max_", "clip_", "renorm_"})
 """Writes after which a parameter is what its gradients have made of it, within bounds."""
@@ -98,7 +100,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         if not ways.cuts and not trace.of(Given) and not looks_at_gradients(trace):
             ways = ways_by_copies(trace, whole)  # Where an optimizer is made, it is told beside that.
         severed = [each for each in ways.cuts if not is_of_another_time(each)]
-        if id(whole) in coming_back(trace):
+        if id(whole) in coming_back(trace) or all(_is_target(trace, each) for each in severed):
             continue
         if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
             continue
@@ -113,6 +115,23 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         tensors += [] if whole in tensors else [whole]
     for parameters, found, step in together.values():
         yield Unreached(tuple(parameters), found, step)
+
+
+def _is_target(trace: Trace, severed: Severed) -> bool:
+    """True if a network was run without gradients for nothing but the target of a loss, as a fixed one is."""
+    cause = severed.cause
+    return cause.how in SWITCHED_OFF and _taken_as(trace).get(id(cause.tensor)) == {"target"}
+
+
+@once
+def _taken_as(trace: Trace) -> dict[int, set[str]]:
+    """The names of the inputs, of what has a graph, that were computed from each tensor without one."""
+    found: dict[int, set[str]] = {}
+    for event in trace.of(Built):
+        for name, tensors in event.inputs.items():
+            for each in reachable((one for one in tensors if not one.requires_grad), lambda tensor: tensor.maker):
+                found.setdefault(id(each), set()).add(name)
+    return found
 
 
 def _may_be_left_out(trace: Trace, learner: Learner) -> bool:

@@ -10,8 +10,6 @@ import gradpath.analysis.check
 from gradpath.analysis.check import check
 from gradpath.analysis.fix_validation import mended
 from gradpath.analysis.inspection import Inspected
-from gradpath.diagnostic import Safety
-from gradpath.repairs import Transformation
 from gradpath.source.document import Document
 
 FAULT = """
@@ -82,36 +80,3 @@ def test_a_trial_looks_again_only_at_what_runs_near_the_fault(monkeypatch: pytes
 def test_no_fix_runs_a_statement_where_what_it_reads_is_gone(names: dict[str, str]) -> None:
     [fault] = mended(check(Document("emptied.py", EMPTIED.format(**names)))).diagnostics
     assert [each.title for each in fault.fixes] == ["Move line 12 after the last backward: `w.mul_(0.5)`"]
-
-
-CARRIED = """
-import torch
-
-
-class Reader(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.cell, self.head, self.hidden = torch.nn.GRUCell(4, 4), torch.nn.Linear(4, 1), torch.zeros(2, 4)
-
-    def forward(self, x):
-        self.hidden = self.cell(x, self.hidden)
-        return self.head(self.hidden)
-
-
-reader = Reader()
-optimizer = torch.optim.SGD(reader.parameters(), lr=0.1)
-for x in torch.rand(3, 2, 4):
-    optimizer.zero_grad()
-    first = reader(x).pow(2).mean()
-    first.backward()
-    second = reader(x.flip(0)).pow(2).mean()
-    second.backward()
-    optimizer.step()
-"""
-
-
-def test_a_fix_after_which_the_next_iteration_fails_is_unsafe_beside_one_that_mends_it() -> None:
-    (report,) = mended(check(Document("reader.py", CARRIED))).diagnostics
-    safety = {next(iter(each.repairs)).transformation: each.safety for each in report.fixes}
-    assert safety[Transformation.DETACH] is Safety.SAFE
-    assert safety[Transformation.RETAIN_GRAPH] is Safety.UNSAFE

@@ -162,7 +162,6 @@ class _Workshop:
                 return None  # It was without effect.
             if next_fix is None:
                 older = all(self._is_beyond(each, diagnostic, made, texts) for each in left)
-                self._leaving.add(made.edits)
                 return self._judged(made, state) if older and not self._loses(state, made, diagnostic) else None
             texts = self._trials.edited(texts, next_fix.edits)
             back = {new: old for old, new in kept_lines(self._document, made.edits).items()}

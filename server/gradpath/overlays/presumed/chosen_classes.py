@@ -23,9 +23,8 @@ MOST = 3
 def one_of(machine: Machine, entries: Sequence[Value], key: Value, default: Value = UNDEFINED) -> Value:
     """The class or the function that a table of such gives under an unknown key, `default` first; else `UNDEFINED`."""
     made = [each for each in entries if isinstance(each, Class | Function) and not isinstance(each, OptimizerClass)]
-    if len(made) < len(entries):
-        return UNDEFINED
-    machine.id_of(key)  # The key may hold it.
+    if not isinstance(key, Unknown) or len(made) < len(entries):
+        return UNDEFINED  # A key that is known, and not in the table, gives what was put there elsewhere.
     table = tuple(map(machine.id_of, made))
     known = any(each is default for each in made)
     for each in sorted(made, key=lambda each: each is not default)[:MOST]:

@@ -226,6 +226,11 @@ def test_data_classes_come_from_records() -> None:
     assert makers == {"gradpath.support.fast_dataclasses"}
 
 
+def test_enumerations_come_from_records() -> None:
+    makers = {found.importer for found in IMPORTS if found.imported == "enum"}
+    assert makers == {"gradpath.support.fast_enums"}
+
+
 def test_regular_expressions_of_modules_come_from_patterns() -> None:
     wrong = [
         f"{module}:{node.lineno}"

@@ -118,6 +118,12 @@ def test_a_check_loads_little(tmp_path: Path) -> None:
     assert result.stdout.splitlines()[-1] == "loaded: []"
 
 
+def test_a_check_without_options_loads_no_parser_of_them(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAINING)
+    code = "import sys\nfrom gradpath.cli import main\nmain(['check', 'train.py'])\nprint('argparse' in sys.modules)\n"
+    assert run_python(code, folder=tmp_path).stdout.splitlines()[-1] == "False"
+
+
 def test_a_server_loads_the_protocol_alone(tmp_path: Path) -> None:
     """The analysis has a process of its own: whatever happens there, the server goes on."""
     code = (

@@ -13,6 +13,9 @@ def program() -> None:
     from gradpath.support.isolation import leave_current_folder
 
     leave_current_folder()
+    from gradpath.support.quick_imports import import_quickly
+
+    import_quickly()
     from gradpath.cli import program as run
 
     run()

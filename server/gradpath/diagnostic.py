@@ -6,11 +6,11 @@ Lines and columns count from 1; columns count Unicode code points. Only `lsp/con
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from pathlib import PurePath
 
 from gradpath.repairs import Cost, Repair, Transformation, title_of
 from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.fast_enums import Enum
 
 NO_WAY_OUT = "not a way out:"
 """How an alternative begins that was tried and does not help."""

@@ -6,9 +6,9 @@ The titles of fixes are rendered here and nowhere else; whoever has to know what
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from enum import Enum
 
 from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.fast_enums import Enum
 
 
 class Transformation(str, Enum):

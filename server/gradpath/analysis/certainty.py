@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from enum import Enum
 
 from gradpath.analysis.headlines import LONGEST, branch, conditional, fitted
 from gradpath.autograd.provenance import Presumption
@@ -19,6 +18,7 @@ from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.asked import has_default, tells_of_graph
 from gradpath.source.index import holds, stored_names
 from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.fast_enums import Enum
 
 TURNS = 10
 """How many decisions of a faulty path, the last and the first, are reversed to learn what the fault depends on.

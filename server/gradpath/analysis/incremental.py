@@ -13,7 +13,6 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from enum import Enum
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -27,6 +26,7 @@ from gradpath.source.index import contents, inside, names_of, stored_names
 from gradpath.source.nodes import BLOCKS, Definition, is_generator
 from gradpath.source.reuse import first_line
 from gradpath.support.fast_dataclasses import dataclass, field, replace
+from gradpath.support.fast_enums import Enum
 from gradpath.support.lazy_regex import regex
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ The server sends the state of its documents and one `Work` at a time; the proces
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gradpath.diagnostic import Action, Diagnostic, Gap, Mark, Position, Range
 from gradpath.support.fast_dataclasses import dataclass, field
+from gradpath.support.fast_enums import Enum
 
 if TYPE_CHECKING:
     from gradpath.features.graph import Picture

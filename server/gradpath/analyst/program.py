@@ -11,6 +11,9 @@ import sys
 
 def main() -> None:
     """Serve the process that has started this one until it closes the pipe."""
+    from gradpath.support.quick_imports import import_quickly
+
+    import_quickly()
     from gradpath.analyst.serving import serve
 
     # Messages use streams that nothing else reads or prints to.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 
 from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import BackwardCall, Node, Saved, Site, Tensor, Write
+from gradpath.support.fast_enums import Enum
 
 
 class FaultKind(str, Enum):

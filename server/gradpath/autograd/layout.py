@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TypeAlias
+
+from gradpath.support.fast_enums import Enum
 
 Shape: TypeAlias = "tuple[int | None, ...]"
 Steps: TypeAlias = tuple[int, ...]

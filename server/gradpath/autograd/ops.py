@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from gradpath.autograd.behaviour import Behaviour, decode, fold
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_enums import Enum
 
 Kinds: TypeAlias = Mapping[str, object]
 """Argument name to what was passed: the literal itself, a dtype's name, or a `Marker`; absent means the default."""
@@ -155,9 +156,9 @@ class ModuleSpec:
 @cache
 def find_op(name: str) -> Op | None:
     """The operation of that name ("torch.mul", "torch.Tensor.mul", "operator.mul", "getitem:int"); follows aliases."""
-    alias = _table()["aliases"].get(name)
+    alias = _entry("aliases", name)
     target = name if alias is None else json.loads(alias)
-    return _op(target) if target in _table()["ops"] else None
+    return None if _entry("ops", target) is None else _op(target)
 
 
 def op_of(name: str) -> Op:
@@ -171,43 +172,42 @@ def find_module(name: str) -> ModuleSpec | None:
     """The module class of that name ("torch.nn.Linear", or where it is defined "torch.nn.modules.linear.Linear")."""
     if name.startswith("torch.nn.modules."):
         name = "torch.nn." + name.rpartition(".")[2]
-    return _module(name) if name in _table()["modules"] else None
+    return None if _entry("modules", name) is None else _module(name)
 
 
 def table_version() -> str:
     """The version of PyTorch that the table was observed from."""
-    return str(json.loads(_table()["torch"][""]))
+    return next(str(json.loads(each.partition(":")[2])) for each in reversed(_lines()) if each.startswith('"torch":'))
 
 
 @cache
-def _table() -> Mapping[str, Mapping[str, str]]:
-    """The parts of the table with their entries by name, each still as text: of the hundreds, a program needs few.
+def _lines() -> Sequence[str]:
+    return Path(__file__).with_name("ops.json").read_text("utf-8").split("\n")
 
-    Each entry has a line of its own. What is no part but an entry of the table itself is here a part with that alone.
-    """
-    parts: dict[str, dict[str, str]] = {}
-    part: dict[str, str] | None = None
-    for line in Path(__file__).with_name("ops.json").read_text("utf-8").splitlines():
-        name, _, entry = line.partition('":')
-        if not entry:
-            part = None  # A bracket.
-        elif entry == "{":
-            part = parts[name[1:]] = {}
-        elif part is None:
-            parts[name[1:]] = {"": entry}
-        else:
-            part[name[1:]] = entry.removesuffix(",")
-    return parts
+
+@cache
+def _part(name: str) -> tuple[int, int]:
+    """Between which lines a part of the table has its entries, one a line and by their names."""
+    start = _lines().index(f'"{name}":{{')
+    return start + 1, next(number for number in range(start, len(_lines())) if _lines()[number][:1] == "}")
+
+
+@cache
+def _entry(part: str, name: str) -> str | None:
+    """The entry of a name in a part of the table, as text: of the hundreds, a program needs few."""
+    key = f'"{name}":'
+    line = _lines()[bisect_left(_lines(), key, *_part(part))]
+    return line[len(key) :].removesuffix(",") if line.startswith(key) else None
 
 
 @cache
 def _op(name: str) -> Op:
-    return Op(name, json.loads(_table()["ops"][name]))
+    return Op(name, json.loads(_entry("ops", name) or "{}"))
 
 
 @cache
 def _module(name: str) -> ModuleSpec:
-    return ModuleSpec(name, json.loads(_table()["modules"][name]))
+    return ModuleSpec(name, json.loads(_entry("modules", name) or "{}"))
 
 
 class _Choices:

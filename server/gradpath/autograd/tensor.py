@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradpath.autograd.layout import Layout, Order, is_contiguous, is_dense, is_shared, steps_of
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
 from gradpath.support.fast_dataclasses import dataclass, field
+from gradpath.support.fast_enums import Enum
 
 if TYPE_CHECKING:
     from gradpath.autograd.behaviour import Behaviour

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gc
 import importlib
@@ -11,13 +10,16 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from gradpath import __version__
 from gradpath.cli import status
-from gradpath.cli.terminal import columns
+from gradpath.cli.plain_arguments import plainly_parsed
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    import argparse
 
 
 class Command(Protocol):
@@ -55,21 +57,6 @@ _COMMANDS = {
     "schema": _Entry("gradpath.cli.schema", "print the JSON schema of the configuration"),
     "server": _Entry("gradpath.cli.server", "run the language server for an editor"),
 }
-
-
-class _Help(argparse.HelpFormatter):
-    """Help as wide as the terminal; left to itself `argparse` loads `shutil` to ask for that, even if none is shown."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=columns() - 2)
-
-
-class _Parser(argparse.ArgumentParser):
-    def __init__(self, prog: str, description: str, epilog: str | None = None) -> None:
-        super().__init__(prog, description=description, epilog=epilog, allow_abbrev=False, formatter_class=_Help)
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(status.UNUSABLE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def program() -> NoReturn:
@@ -148,25 +135,35 @@ def _run(words: Sequence[str]) -> int:
         return _unknown_command(name)
     if name is None or words[0] != name:
         return _run_alone(words[: words.index(name)] if name is not None else words)
-    entry = _COMMANDS[name]
-    module: Command = importlib.import_module(entry.module)
-    parser = _Parser(f"gradpath {name}", entry.description)
-    module.configure(parser)
+    module: Command = importlib.import_module(_COMMANDS[name].module)
+    plain: Any = plainly_parsed(module.configure, words[1:])
     try:
-        return module.run(parser.parse_args(words[1:]))
+        return module.run(_parser(name, module).parse_args(words[1:]) if plain is None else plain)
     except status.UsageError as error:
-        parser.error(str(error))
+        _parser(name, module).error(str(error))
+
+
+def _parser(name: str, module: Command) -> argparse.ArgumentParser:
+    from gradpath.cli.parser import Parser
+
+    parser = Parser(f"gradpath {name}", _COMMANDS[name].description)
+    module.configure(parser)
+    return parser
 
 
 def _run_alone(options: Sequence[str]) -> int:
     """Run the program without a command, which is for its help and its version."""
-    parser = _Parser(
+    import argparse
+
+    from gradpath.cli.parser import Parser
+
+    parser = Parser(
         "gradpath",
         "Find PyTorch autograd mistakes in Python source, without running it.",
         "`gradpath COMMAND --help` shows more about a command.",
     )
     parser.add_argument("--version", action="version", version=f"gradpath {__version__}")
-    # They are there for the list in the help: an `_Parser` would be made with whatever options this Python's has.
+    # They are there for the list in the help: a `Parser` would be made with whatever options this Python's has.
     plain = argparse.ArgumentParser
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", prog="gradpath", parser_class=plain)
     for command, entry in _COMMANDS.items():

@@ -5,7 +5,6 @@ What few runs need, such as `--fix`, is imported where it is used: the check of 
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +25,8 @@ from gradpath.render.width import safe_text
 from gradpath.support.fast_dataclasses import replace
 
 if TYPE_CHECKING:
+    import argparse
+
     from gradpath.cli.cache import Cache
     from gradpath.cli.fix import Fixed
 
@@ -127,14 +128,18 @@ def _watched(arguments: argparse.Namespace) -> Iterator[str]:
 
 def _jobs(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"{text!r} is not a number from 1 on")
     return int(text)
 
 
 def _shard(text: str) -> tuple[int, int]:
     number, _, of = text.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a part such as 2/8")
+        from argparse import ArgumentTypeError
+
+        raise ArgumentTypeError(f"{text!r} is not a part such as 2/8")
     return int(number), int(of)
 
 

@@ -7,7 +7,6 @@ what is added and subtracted again counts in neither.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from enum import Enum
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.findings.graphs import is_sum, moves_any, nodes_of, reach
@@ -16,6 +15,7 @@ from gradpath.findings.stories import name_of, short_operation
 from gradpath.interpreter.events import BackwardRan, Built, Site
 from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass, field
+from gradpath.support.fast_enums import Enum
 
 _SIGNS = {"add": (1, 1), "add_": (1, 1), "sub": (1, -1), "sub_": (1, -1)}
 """The signs of the two operands of an operation."""

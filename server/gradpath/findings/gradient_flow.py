@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from enum import Enum
 
 from gradpath.autograd.errors import FaultKind
 from gradpath.autograd.tensor import Tensor
@@ -28,6 +27,7 @@ from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import contents, head_of, holds
 from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_enums import Enum
 from gradpath.support.words import words
 
 HARMLESS = "torch."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from gradpath.support.fast_enums import Enum
 
 
 class Kind(Enum):

@@ -6,10 +6,10 @@ statistics about what was not understood; nothing is decided by them.
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TypeAlias
 
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_enums import Enum
 
 
 @dataclass(frozen=True, slots=True)

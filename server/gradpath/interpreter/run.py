@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from functools import partial
 
 from gradpath.autograd.errors import AutogradError
@@ -43,6 +42,7 @@ from gradpath.interpreter.values import (
 )
 from gradpath.source.nodes import Definition, is_generator, nodes, noted
 from gradpath.support.fast_dataclasses import dataclass, replace
+from gradpath.support.fast_enums import Enum
 from gradpath.support.traversal import reachable
 
 

@@ -7,11 +7,11 @@ from 1 and columns in code points. Lines end in LF, CR LF or CR, and in nothing 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 
 from lsprotocol import types
 
 from gradpath.diagnostic import Position, Range
+from gradpath.support.fast_enums import Enum
 
 LineOf = Callable[[int], str]
 """Gives a line by its 1-based number, with or without its line ending; empty where there is no such line."""

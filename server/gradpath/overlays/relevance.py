@@ -7,12 +7,12 @@ configurations, walks over folders. A call of one returns an unknown, like that 
 from __future__ import annotations
 
 import ast
-from enum import Enum
 from functools import cache
 
 from gradpath.overlays.registry import called_methods, libraries
 from gradpath.source.imports import MODULES
 from gradpath.source.nodes import nodes, noted
+from gradpath.support.fast_enums import Enum
 from gradpath.support.lazy_regex import regex
 from gradpath.support.words import words
 

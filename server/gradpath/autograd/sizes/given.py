@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from typing import Final, TypeVar
 
 from gradpath.autograd.tensor import Shape
+from gradpath.support.fast_enums import Enum
 
 T = TypeVar("T")
 

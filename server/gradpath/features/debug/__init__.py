@@ -6,10 +6,9 @@ executed; `as_text` and `as_json` write it.
 
 from __future__ import annotations
 
-from enum import Enum
-
 from gradpath.diagnostic import Gap
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_enums import Enum
 
 
 class End(Enum):

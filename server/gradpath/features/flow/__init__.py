@@ -6,10 +6,9 @@ present it, each a pure function.
 
 from __future__ import annotations
 
-from enum import Enum
-
 from gradpath.findings.parameters import widest
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_enums import Enum
 
 
 class Arrival(Enum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum
 
 from gradpath.features.flow import Arrival, Call, Cell, Flow, Parameter, Reason, Row, Use, Why, leads_to
 from gradpath.features.flow.table import come_from_outside, place_of
@@ -12,6 +11,7 @@ from gradpath.render.width import safe_text
 from gradpath.source.cells import CellsDocument, lines_in_cells
 from gradpath.source.document import Document
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_enums import Enum
 
 _ARRIVING = frozenset({Arrival.GRADIENT, Arrival.ZEROS})
 

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_enums import Enum
 
 
 class Kind(Enum):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from enum import Enum
 from typing import TypeAlias
 
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import role_of_name
 from gradpath.source.nodes import is_static, last_name, nodes, noted, parts
 from gradpath.support.fast_dataclasses import dataclass, field
+from gradpath.support.fast_enums import Enum
 
 _CUTTING = frozenset({"clone_", "detach", "item", "numpy", "requires_grad_", "size", "tolist"})
 _BOUNDING = frozenset({"clamp", "clamp_", "clamp_max", "clamp_min", "clip", "clip_"})

@@ -5,8 +5,6 @@ As seen in PyTorch 2.13. A scaler that is not enabled, as without a CUDA device,
 
 from __future__ import annotations
 
-from enum import Enum
-
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.provenance import OBSERVED, Presumption, Provenance
 from gradpath.interpreter.containers import List
@@ -17,6 +15,7 @@ from gradpath.interpreter.origins import Attribute
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value, identity
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.fast_enums import Enum
 
 
 class Turn(Enum):

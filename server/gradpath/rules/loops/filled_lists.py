@@ -12,7 +12,7 @@ from gradpath.findings.syntax import statement_of
 from gradpath.interpreter.events import BackwardRan, Built, Stored, in_record, iterations_between, parts_of
 from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.loops.kept_graphs import are_disjoint, come_apart, is_in_forward, is_live, is_number, stands_apart
-from gradpath.rules.loops.outliving import Growing, may_be_learned_from, names_its_rounds
+from gradpath.rules.loops.outliving import Growing, goes_over_few, may_be_learned_from
 
 
 def lists(trace: Trace, executed: set[Node], source: Source) -> Iterator[Growing]:
@@ -26,7 +26,7 @@ def lists(trace: Trace, executed: set[Node], source: Source) -> Iterator[Growing
         if len(kept) < 2 or not _grows(kept) or isinstance(statement_of(trace, kept[0].site.node), ast.AugAssign):
             continue  # An entry that is changed was there before.
         last = [event for event in kept if event.container is kept[0].container][-1]
-        if names_its_rounds(trace, iterations_between(kept[0].site.loops, last.site.loops)):
+        if goes_over_few(trace, iterations_between(kept[0].site.loops, last.site.loops)):
             continue
         first = kept[0].tensor
         if first is None or (not executed and is_in_forward(trace, kept[0].site)):

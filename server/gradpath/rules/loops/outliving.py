@@ -11,7 +11,7 @@ from gradpath.findings.graphs import leads_to, reach
 from gradpath.findings.report import Source
 from gradpath.interpreter.events import BackwardRan, Bound, Site, Stored, iterations_between, parts_of, tensor_of
 from gradpath.interpreter.trace import Trace
-from gradpath.source.index import head_of, inside, variables
+from gradpath.source.index import contents, head_of, inside, variables
 from gradpath.source.nodes import last_name, noted, statements
 from gradpath.support.fast_dataclasses import dataclass
 
@@ -55,7 +55,7 @@ def _stored(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growi
         if trained is None:
             continue
         loop = iterations_between(kept[0].site.loops, kept[-1].site.loops)
-        if names_its_rounds(trace, loop):
+        if goes_over_few(trace, loop):
             continue
         again = [event for event in kept if iterations_between(kept[0].site.loops, event.site.loops) == loop]
         first, later = list(_tensors_in(kept[0].value)), [each for one in again for each in _tensors_in(one.value)]
@@ -71,10 +71,22 @@ def _stored(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growi
                 yield Growing(way_in.site, tensor, trained)
 
 
-def names_its_rounds(trace: Trace, loop: int | None) -> bool:
-    """True if a loop goes over what is named one by one, `for key in ("G", "D")`: it keeps a few values at most."""
+def goes_over_few(trace: Trace, loop: int | None) -> bool:
+    """True if a loop goes over what is named one by one, `for key in ("G", "D")`, or over networks or functions.
+
+    It keeps a few graphs at most.
+    """
     around = None if loop is None else trace.loops.get(loop)
-    return isinstance(around, ast.For) and isinstance(around.iter, ast.Tuple | ast.List)
+    if not isinstance(around, ast.For):
+        return False
+    return isinstance(around.iter, ast.Tuple | ast.List) or _calls_its_items(around)
+
+
+@noted
+def _calls_its_items(loop: ast.For) -> bool:
+    """True if what a loop goes over is called: `critic(states)` in `for critic, optimizer in zip(...)`."""
+    items = {each.id for each in inside(loop.target, ast.Name)}
+    return any(isinstance(call.func, ast.Name) and call.func.id in items for call in contents(loop).calls)
 
 
 def _carried(trace: Trace, executed: Set[Node]) -> Iterator[Growing]:

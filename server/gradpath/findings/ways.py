@@ -15,6 +15,7 @@ from gradpath.interpreter.events import BackwardRan, Built, CutOff, Mixed, Mutat
 from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.traversal import reachable
+from gradpath.support.words import words
 
 MOST_TENSORS = 20_000
 """Tensors that are looked at on the ways to all losses of a path; beyond that nothing is said of them."""
@@ -295,8 +296,14 @@ def _withheld(tensor: Tensor, source: Tensor) -> Cause | None:
 
 
 def _is_shaped_like(tensor: Tensor) -> bool:
-    """True if a tensor has only the shape of another, as `zeros_like(x)` has, or is a view of such a one."""
-    return tensor.cut is not None and tensor.cut.how == "like"
+    """True if a tensor has only the shape of another, as `zeros_like(x)` has, or is a view of such a one.
+
+    Whether numbers are numbers is no value that could be learned, either.
+    """
+    return (tensor.cut is not None and tensor.cut.how == "like") or short_operation(tensor.operation) in _VALIDITY
+
+
+_VALIDITY = words("isfinite isinf isnan isneginf isposinf")
 
 
 def _is_rewrapped(parameter: Tensor) -> bool:

@@ -145,6 +145,9 @@ PRESUMED = "call"
 """The name of a node that represents an unseen call."""
 
 
+LOSSES = ("loss", "Loss", "cross_entropy", "with_logits", "kl_div")
+"""Suffixes of the names of functions and modules that compute losses of predictions."""
+
 PRESUMED_LOSS = "presumed loss"
 """The operation of a value without a graph that an unseen loss has returned."""
 
@@ -240,7 +243,8 @@ class Tensor:
     `versioned` says of an inference tensor that it may be written outside of the mode: an alias that was made there.
     `lone` says that the program made it a batch of one.
     `several` is the provenance of its having more than one element, where its shape does not tell; None where nothing
-    does. What is presumed of a batch is that its first dimension has more than one entry.
+    does. What is presumed of a batch is that its first dimension has more than one entry. `rows` is the same of what a
+    network gives of a batch, if that has a first dimension: it may be a loss.
     `origin` is where it was made, `label` the name that the user gave it last, `copied` the leaf that it is a copy of,
     `succeeds` one of those whose place in a variable it took.
     `member_of` represents all parameters of the unseen model that it is one of.
@@ -272,6 +276,7 @@ class Tensor:
         "origin",
         "provenance",
         "retains_grad",
+        "rows",
         "seen_version",
         "several",
         "shape",
@@ -307,6 +312,7 @@ class Tensor:
         self.retains_grad = False
         self.shape = shape
         self.several: Provenance | None = None
+        self.rows: Provenance | None = None
         self.lone = False
         self.dtype = dtype
         self.device: str | None = None

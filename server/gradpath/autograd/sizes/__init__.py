@@ -145,6 +145,20 @@ OF_FIRST = frozenset({"linear", "inner", "matmul", "embedding"})
 LIKE = "like "
 """The word before the name of the operand that a result has the size of."""
 
+
+def has_columns(word: str, given: Given, *, last: bool) -> bool:
+    """True if a call shows that its operand has several dimensions, and leaves the first as it is.
+
+    So does one over the `last`, where that is taken for another than the first.
+    """
+    if word not in _OVER and word != "squeeze" and not word.startswith(LIKE):
+        return False
+    dims = given.value(_OVER.get(word, "dim"))
+    each = dims if isinstance(dims, tuple) else (dims,)
+    beside = (isinstance(dim, int) and (dim > 0 or (last and dim == -1)) for dim in each)
+    return word != "unsqueeze" and dims != () and all(beside)
+
+
 _OVER = {"reduce": "dim", "extreme": "dim", "quantile": "dim", "unsqueeze": "dim"}
 """Words for results that do if the argument of this name leaves out the first dimension."""
 

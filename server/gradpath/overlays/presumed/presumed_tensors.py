@@ -151,6 +151,9 @@ def _of_batch(machine: Machine, unknown: Unknown) -> Provenance | None:
         match unknown.origin:
             case Call(of=Unknown() as whole, name=name, arguments=given) if _keeps_samples(name, given):
                 unknown = whole
+            case Call(of=Unknown(), name="sample", arguments=(count, *_)):
+                many = isinstance(count, int) and count > 1
+                return conditions.BATCH.of(conditions.receiver(unknown.site)) if many else conditions.several(count)
             case Item(of=Unknown() as loader, key=None):
                 gives_batches = names_batches(loader.name or loader.label) and loader.kind is not Kind.PLAIN
                 return conditions.BATCH.of(conditions.name_of(loader)) if gives_batches else None
@@ -286,8 +289,20 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
     made = machine.autograd.presumed(sources, holds=True, provenance=provenance, onward=onward, saves=saves)
     assert made.node is not None
     made.origin = made.node.site = unknown.site if whole is None else result.site
+    made.rows = _rows_of(machine, result) if model else None
     weights.attach(machine, unknown, made.node)
     return made
+
+
+def _rows_of(machine: Machine, result: Unknown) -> Provenance | None:
+    """The presumption that a network was given several samples, by the first argument that is a batch of them."""
+    for each in result.sources[1:]:
+        several = _of_batch(machine, each) if isinstance(each, Unknown) else None
+        if isinstance(each, TensorValue):
+            several = each.tensor.presumed_several or each.tensor.rows
+        if several is not None and several is not OBSERVED:
+            return several
+    return None
 
 
 def is_unseen(value: Value) -> bool:

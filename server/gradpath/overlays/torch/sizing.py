@@ -11,11 +11,22 @@ from gradpath.autograd.layout import Layout, Order, steps_of
 from gradpath.autograd.ops import ModuleSpec, Op
 from gradpath.autograd.provenance import OBSERVED, Presumption, Provenance
 from gradpath.autograd.shapes import promote
-from gradpath.autograd.sizes import LIKE, OF_FIRST, RULES, UNSURE, Given, is_unreduced, keeps_samples, size, sizes
+from gradpath.autograd.sizes import (
+    LIKE,
+    OF_FIRST,
+    RULES,
+    UNSURE,
+    Given,
+    has_columns,
+    is_unreduced,
+    keeps_samples,
+    size,
+    sizes,
+)
 from gradpath.autograd.sizes.given import product
 from gradpath.autograd.sizes.parts import any_part
 from gradpath.autograd.sizes.steps import layout_of_part, layout_of_view, pointwise, regrouped
-from gradpath.autograd.tensor import MANY, Shape, Tensor
+from gradpath.autograd.tensor import MANY, PRESUMED, Shape, Tensor
 from gradpath.interpreter.assignment import UNPACKED
 from gradpath.interpreter.containers import List, is_slender
 from gradpath.interpreter.machine import Machine
@@ -163,6 +174,7 @@ def settle(
         elif word is not None:
             result.shape = size(word, call)
             result.several = _several(word, call, inputs, presumed, result.shape)
+            result.rows = next((each.rows for each in everything if each.rows is not None and word in _WIDENING), None)
             result.lone = word == "unsqueeze" and call.value("dim") == 0
         kind, _, parameter = output.alias[0].partition(":")
         source = inputs[parameter][0] if parameter and inputs.get(parameter) else None
@@ -193,7 +205,11 @@ def _several(
     if word.startswith(LIKE):
         batches = list(inputs.get(word.removeprefix(LIKE), ()))
     several = next((each.several for each in batches if isinstance(each.several, Presumption)), None)
-    return several if several is not None and keeps_samples(word, call) else None
+    if several is not None and keeps_samples(word, call):
+        return several
+    first = operands[0]
+    whole = first.node is not None and first.node.name == PRESUMED  # Its last dimension may be its only one.
+    return first.rows if first.rows is not None and has_columns(word, call, last=not whole) else None
 
 
 def forget_count(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TypeAlias
 
 from gradpath.overlays.presumed.places import place_of
-from gradpath.overlays.presumed.roles import role_of_name
+from gradpath.overlays.presumed.roles import names_loss, role_of_name
 from gradpath.source.nodes import is_static, last_name, nodes, noted, parts
 from gradpath.support.fast_dataclasses import dataclass, field
 from gradpath.support.fast_enums import Enum
@@ -121,7 +121,7 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
         for place, name, node in slices.methods
         if node in near or _is_for_itself(place, node, own, slices.methods, calls)
     }
-    losses = [node for node in slices.leading if role_of_name(last_name(node.func)) == "loss"]
+    losses = [node for node in slices.leading if names_loss(last_name(node.func))]
     given = [*(each for node in losses for each in _given(node)), *_squared(every)]
     compared = slices.calls([(each, None) for each in given]).keys()
     return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods, slices.leading, compared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from gradpath.autograd.tensor import LOSSES
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
 from gradpath.interpreter.values import Class, Unknown, Value
@@ -91,6 +92,12 @@ SETTINGS = "settings"
 def role_of_name(name: str) -> str:
     """The role that a name suggests: "model", "loss", "optimizer", "loader", or "" for none."""
     return next((row.id for row in PROMISES if row.pattern.match(name)), "")
+
+
+@cache
+def names_loss(name: str) -> bool:
+    """True if what is called like that computes a loss, be it of the program or of PyTorch: `cross_entropy`."""
+    return role_of_name(name) == "loss" or CRITERION.match(name) is not None or name.endswith(LOSSES)
 
 
 @cache

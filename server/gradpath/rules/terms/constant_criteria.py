@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradpath.autograd.tensor import SWITCHED_OFF, Tensor
+from gradpath.autograd.tensor import LOSSES, SWITCHED_OFF, Tensor
 from gradpath.findings import cuts
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of
@@ -14,9 +14,6 @@ from gradpath.interpreter.events import BackwardRan, Site
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.terms.summands import constants
 from gradpath.support.fast_dataclasses import dataclass
-
-LOSSES = ("loss", "Loss", "cross_entropy", "with_logits", "kl_div")
-"""Suffixes of the names of functions and modules that compute losses of predictions."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption
-from gradpath.autograd.tensor import PRESUMED, PRESUMED_LOSS, SWITCHED_OFF, BackwardCall, Node, Tensor
+from gradpath.autograd.tensor import LOSSES, PRESUMED, PRESUMED_LOSS, SWITCHED_OFF, BackwardCall, Node, Tensor
 from gradpath.findings import cuts
 from gradpath.findings.graphs import leaves, moves_any, nodes_of, of_one_element, reach, reached_leaves, terms_of
 from gradpath.findings.report import Report, Source, Step
@@ -17,7 +17,6 @@ from gradpath.findings.ways import Severed, ways_to
 from gradpath.fixes.cut_fixes import undone
 from gradpath.interpreter.events import BackwardRan, Mixed, Mutated, Site, Stepped, iterations_between
 from gradpath.interpreter.trace import Trace, once
-from gradpath.rules.terms.constant_criteria import LOSSES
 from gradpath.rules.terms.constant_gradients import asked_for, constant_gradients
 from gradpath.rules.terms.summands import SCALING, constants, is_shown, on_the_way, terms, unscaled
 from gradpath.source.index import holds, inside

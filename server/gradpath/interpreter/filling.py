@@ -184,7 +184,10 @@ def spoken_of(method: Definition) -> Spoken:
         match node:
             case ast.Attribute(value=ast.Name(id="self"), attr=name, ctx=ast.Load()):
                 reads.add(name)
-            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            case (
+                ast.Attribute(value=ast.Name(id="self"), attr=name)
+                | ast.Subscript(value=ast.Attribute(value=ast.Name(id="self"), attr=name), ctx=ast.Store())
+            ):
                 fills.add(name)
             case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
                 calls.add(name)

@@ -13,9 +13,11 @@ from gradpath.autograd.tensor import PRESUMED, UNSEEN, Node
 from gradpath.findings.graphs import built_of, is_drawn
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, same_activation, short_operation
+from gradpath.fixes.detachment import rewritten
 from gradpath.fixes.out_of_place import copied
 from gradpath.interpreter.events import BackwardRan, Built, Site
 from gradpath.interpreter.trace import Trace, once
+from gradpath.repairs import Way
 from gradpath.support.fast_dataclasses import dataclass
 
 _COMPARING = frozenset({"torch.sub", "torch.div"})
@@ -93,28 +95,44 @@ def _is_same(one: Built, other: Built) -> bool:
 
 
 def anchored(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Report]:
-    """The distances of one backward that are zero however far a parameter has come.
+    """The distances of one backward that teach a parameter nothing, however far it has come.
 
-    A place where other parameters are compared, too, goes through all pairs, or follows what is rebound.
+    They are zero, or measured from a copy that has the same gradient. A place where other parameters are compared, too,
+    goes through all pairs, or follows what is rebound.
     """
     for events in _compared(trace):
         here = [each for each in events if each.node in ran.executed]
         if not here or not _is_measured(trace, here[0]):
             continue
-        site, kept = here[0].site, _kept(here[0])
-        at = site if site.path == ran.site.path else lifted(site, ran.site)
-        shared = () if kept is None else (Step(kept, "shares the memory of the parameter"),)
-        yield Report(
-            at,
-            f"nothing learns from `{source.short(site)}`: it compares a parameter with itself",
-            (
-                *shared,
-                Step(at, "zero on every run: what was kept of the parameter is no copy"),
-                Step(ran.site, "gives the parameter no gradient from it"),
-            ),
-            help="keep a copy: `p.detach().clone()` stays as it is when the parameter is updated",
-            fixes=source.proposed(() if kept is None else copied(trace, source, kept)),
-        )
+        site = here[0].site
+        at, copy = site if site.path == ran.site.path else lifted(site, ran.site), _live_copy(here[0])
+        teaches = f"nothing learns from `{source.short(site)}`"
+        if copy is None:
+            kept = _kept(here[0])
+            shared = () if kept is None else (Step(kept, "shares the memory of the parameter"),)
+            yield Report(
+                at,
+                f"{teaches}: it compares a parameter with itself",
+                (
+                    *shared,
+                    Step(at, "zero on every run: what was kept of the parameter is no copy"),
+                    Step(ran.site, "gives the parameter no gradient from it"),
+                ),
+                help="keep a copy: `p.detach().clone()` stays as it is when the parameter is updated",
+                fixes=source.proposed(() if kept is None else copied(trace, source, kept)),
+            )
+        else:
+            yield Report(
+                at,
+                f"{teaches}: both sides lead back to the same parameter, and their gradients cancel",
+                (
+                    Step(copy, "copies the parameter, and stays on its graph"),
+                    Step(at, "the parameter and its copy"),
+                    Step(ran.site, "gives the parameter the gradients of both, which add up to zero"),
+                ),
+                help="keep the value alone: `p.detach().clone()`",
+                fixes=source.proposed(rewritten(trace, source, copy, ".detach()", Way.DETACH_ON)),
+            )
 
 
 @once
@@ -128,9 +146,22 @@ def _compared(trace: Trace) -> list[list[Built]]:
 
 
 def _is_of_itself(event: Built) -> bool:
-    """True if a parameter is compared with itself, or with what shares its memory."""
+    """True if a parameter is compared with itself, with what shares its memory, or with a copy on its graph."""
+    if _live_copy(event) is not None:
+        return True
     sides = [memory_of(each) for each in event.operands]
     return len(sides) == 2 and sides[0] is sides[1] and sides[0].is_parameter and sides[0].operation != UNSEEN
+
+
+def _live_copy(event: Built) -> Site | None:
+    """Where a parameter was copied with its graph, if an operation compares it with that copy."""
+    given = event.operands
+    for own, copy in (given, given[::-1]) if len(given) == 2 else ():
+        node = copy.node
+        known = own.is_parameter and own.node is None and own.operation != UNSEEN
+        if known and node is not None and node.function == "torch.clone" and node.edges == (own.accumulator,):
+            return node.site
+    return None
 
 
 def _is_measured(trace: Trace, event: Built) -> bool:

@@ -175,7 +175,7 @@ def _may_have_graph(root: Tensor) -> bool:
 
 def _only_by_base(autograd: Autograd, root: Tensor) -> bool:
     """True if it requires grad as its base does, and has no graph: a view that was made under no_grad."""
-    return root.base is not None and not root.flag and autograd.grad_fn(root) is None
+    return root.base is not None and root.requires_grad and not root.flag and autograd.grad_fn(root) is None
 
 
 def _target(

@@ -160,7 +160,8 @@ def _live_copy(event: Built) -> Site | None:
         node = copy.node
         known = own.is_parameter and own.node is None and own.operation != UNSEEN
         if known and node is not None and node.function == "torch.clone" and node.edges == (own.accumulator,):
-            return node.site
+            site: Site = node.site
+            return site
     return None
 
 

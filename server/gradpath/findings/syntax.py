@@ -110,6 +110,14 @@ def call_of(trace: Trace, node: ast.AST) -> ast.Call | None:
     return parent if isinstance(parent, ast.Call) and parent.func is node else None
 
 
+def assigned_to(statement: ast.AST | None) -> str:
+    """The only variable or attribute that a statement assigns to, as written; empty where there is none."""
+    match statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
+            return ast.unparse(target)
+    return ""
+
+
 def joins(call: ast.AST, container: ast.expr) -> bool:
     """True if a call makes one tensor of those in a container, and of nothing else: `sum(losses)`."""
     match call:

@@ -12,10 +12,9 @@ from functools import partial
 from gradpath.autograd.tensor import Node
 from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings import carrying, second_calls
-from gradpath.findings.carrying import Case
-from gradpath.findings.definitions import given_to
+from gradpath.findings.carrying import Case, appended_to
+from gradpath.findings.definitions import defining_expressions, given_to
 from gradpath.findings.graphs import is_drawn, is_freed, is_from_outside, leaves, nodes_of, reach, terms_of
-from gradpath.findings.kept_lists import filled_beside
 from gradpath.findings.stories import same_activation, since, stepped_since
 from gradpath.findings.syntax import Compound, Definition, ancestry, block_of, call_of, function_of, statement_of
 from gradpath.findings.trained import trained_next, trains_nothing, trains_nothing_upstream
@@ -45,7 +44,7 @@ def emptied(case: Case) -> Iterator[Fix]:
         return
     document, last = case.source.document(case.again), statement_of(case.trace, case.again.node)
     name, here = edits.flat(document, container[1]), function_of(case.trace, case.loop) is function_of(case.trace, last)
-    others = filled_beside(case, name)
+    others = _filled_beside(case, name)
     names, last_line = (name, *others), case.loop.end_lineno or case.loop.lineno
     later = (each for code in case.trace.visits if getattr(code, "lineno", 0) > last_line for each in variables(code))
     kept = any(ast.unparse(each) in others for each in later)
@@ -58,6 +57,29 @@ def emptied(case: Case) -> Iterator[Fix]:
         return
     end = edits.insert_after(document, last, *lines)
     yield from Fix.of(Repair(Way.EMPTY_AFTER, names, (case.again.line,)), safety, end)
+
+
+def _filled_beside(case: Case, name: str) -> list[str]:
+    """The other lists than `name` that the loss is computed from, and that nothing empties, by their names."""
+    trace, document, filled = case.trace, case.source.document(case.again), set(appended_to(case.trace))
+    match call_of(trace, case.again.node):
+        case ast.Call(func=ast.Attribute(value=root, attr="backward")):
+            made = defining_expressions(trace, document, root)
+        case _:
+            return []
+    found = {ast.unparse(each): each for expression in made for each in variables(expression)}
+    goes_on = {text: last_name(each) in filled and not _is_begun(case, each) for text, each in found.items()}
+    return [text for text, open in goes_on.items() if open and text != name]
+
+
+def _is_begun(case: Case, variable: ast.Name | ast.Attribute) -> bool:
+    """True if the program begins a list again in each iteration, or empties it."""
+    begun = (each for each in given_to(case.trace, ast.unparse(variable)) if isinstance(each, ast.List))
+    deleted = (target for each in case.trace.visits if isinstance(each, ast.Delete) for target in each.targets)
+    emptied = [each.value for each in deleted if isinstance(each, ast.Subscript)]
+    emptied += [each for code in case.trace.visits for each, how, _ in methods_called(code) if how == "clear"]
+    is_emptied = last_name(variable) in map(last_name, emptied)
+    return is_emptied or any(holds(case.loop, each) for each in begun) or case.is_fresh(case.again, variable)
 
 
 def _is_window(case: Case, name: str) -> bool:

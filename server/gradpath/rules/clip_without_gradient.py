@@ -18,7 +18,7 @@ from gradpath.interpreter.events import BackwardRan, Cleared, Clipped, Event, Le
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules.loops.scaled_gradients import scaled_clips
+from gradpath.rules.loops.scaled_gradients import scaled_clips, scaler_of
 from gradpath.source.index import inside
 
 
@@ -241,7 +241,7 @@ def _report(trace: Trace, source: Source, clip: Clipped, *, early: bool) -> Repo
         headline,
         tuple(steps),
         help="clip between `backward()` and `step()`"
-        + (", after `scaler.unscale_(optimizer)`" if _is_scaled(trace) else ""),
+        + (", after `scaler.unscale_(optimizer)`" if any(scaler_of(trace, each) for each in trace.of(Stepped)) else ""),
         fixes=source.proposed(_fixes(trace, source, clip, backward if early else step, early)),
     )
 
@@ -258,12 +258,6 @@ def _report_missed(source: Source, clip: Clipped, ran: BackwardRan, step: Steppe
         ),
         help="clip the parameters that this step changes",
     )
-
-
-def _is_scaled(trace: Trace) -> bool:
-    """True if a scaler makes the steps: `scaler.step(optimizer)`."""
-    calls = (call_of(trace, step.site.node) for step in trace.of(Stepped))
-    return any(call is not None and call.args for call in calls)
 
 
 def _fixes(

@@ -81,6 +81,11 @@ def last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
+def place_in_text(node: ast.AST | None) -> tuple[int, int]:
+    """The line and the column of a node, which trees of the same text share; zeros for none."""
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """Some statements and those in their blocks, in no order."""
     stack: list[ast.AST] = list(body)

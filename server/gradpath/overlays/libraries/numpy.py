@@ -41,22 +41,16 @@ def _refuse(machine: Machine, values: Sequence[Value], depth: int = 3) -> None:
             parts = value.items if isinstance(value, List) else value
             if not any(_is_measure(machine, each) for each in parts):
                 _refuse(machine, parts, depth - 1)
-        elif not _is_of_method(value) and not _is_beside_loss(value):
+        elif not _is_of_unseen(value):
             for tensor in tensors_in(machine, value):
                 refuse_numpy(machine, tensor)
 
 
-def _is_of_method(value: Value) -> bool:
-    """True if a value is what a method, or a part, of a network that is not seen has given."""
+def _is_of_unseen(value: Value) -> bool:
+    """True if a method, or a part, of an unseen network gave a value, or an unseen loss gave it with others."""
     match value:
         case Unknown(origin=Call(of=Unknown(owner=Unknown() as owner))):
             return role_of(owner) == "model"
-    return False
-
-
-def _is_beside_loss(value: Value) -> bool:
-    """True if a value is a part of what a loss that is not seen has given."""
-    match value:
         case Unknown(origin=Item(of=Unknown(origin=Call(of=Unknown() as loss)))):
             return role_of(loss) == "loss"
     return False

@@ -11,7 +11,7 @@ from gradpath.findings.gradient_flow import HARMLESS, Effect, flow_of, lent, loo
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import same_activation
-from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
+from gradpath.findings.syntax import ancestry, assigned_to, call_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.interpreter.events import (
     BackwardRan,
@@ -271,10 +271,7 @@ def _name_of(trace: Trace, source: Source, cleared: Cleared) -> str | None:
     own = {id(cleared.owner), *map(id, cleared.tensors)}
     makers = [each for each in trace.of(Given) if each.known and own & set(map(id, (*each.parameters, *each.models)))]
     made = statement_of(trace, makers[0].site.node) if len({id(each.optimizer) for each in makers}) == 1 else None
-    match made:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) if cleared.owner is not None:
-            return ast.unparse(target)
-    return None
+    return assigned_to(made) or None if cleared.owner is not None else None
 
 
 def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) -> list[ast.AST]:

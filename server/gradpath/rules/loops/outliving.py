@@ -12,7 +12,7 @@ from gradpath.findings.report import Source
 from gradpath.interpreter.events import BackwardRan, Bound, Site, Stored, iterations_between, parts_of, tensor_of
 from gradpath.interpreter.trace import Trace
 from gradpath.source.index import contents, head_of, inside, variables
-from gradpath.source.nodes import last_name, noted, statements
+from gradpath.source.nodes import last_name, noted, place_in_text, statements
 from gradpath.support.fast_dataclasses import dataclass
 
 E = TypeVar("E", Stored, Bound)
@@ -180,21 +180,21 @@ def may_be_learned_from(trace: Trace, source: Source, stored: Stored) -> bool:
     None starts from what is read while gradients are off.
     """
     names = _names_of(stored.site.node)
-    ran = {_place(each) for each in trace.visits}
+    ran = {place_in_text(each) for each in trace.visits}
     off = set[tuple[int, int]]().union(*(_without_gradients(source.tree(each)) for each in source.documents))
-    blind = [call for call in trace.blind if isinstance(call, ast.Call) and _place(call) not in off]
+    blind = [call for call in trace.blind if isinstance(call, ast.Call) and place_in_text(call) not in off]
     given = [each for call in blind for each in (*call.args, *(keyword.value for keyword in call.keywords))]
     returned = inside(trace.entry, ast.Return) if isinstance(trace.entry, _DEFINITIONS) else ()
     unrun = [
         code
         for tree in map(source.tree, source.documents)
         for each in statements(tree.body)
-        if not isinstance(each, _DEFINITIONS) and _place(each) not in ran
+        if not isinstance(each, _DEFINITIONS) and place_in_text(each) not in ran
         for code in _used(each)
     ]
     reads = [each for code in (*given, *returned, *unrun) for each in variables(code) if isinstance(each.ctx, ast.Load)]
     asked = [call.func.value for call in blind if isinstance(call.func, ast.Attribute)]
-    if any(last_name(each) in names[:1] and _place(each) not in off for each in reads):
+    if any(last_name(each) in names[:1] and place_in_text(each) not in off for each in reads):
         return True
     return len(names) > 1 and any(_names_of(each)[:1] == names[1:2] for each in asked)
 
@@ -213,7 +213,7 @@ def _without_gradients(tree: ast.Module) -> frozenset[tuple[int, int]]:
     """The places of what is computed under a `with torch.no_grad():`, or in a function with that decorator."""
     blocks: list[ast.With | ast.FunctionDef] = [*inside(tree, ast.With), *inside(tree, ast.FunctionDef)]
     return frozenset(
-        _place(inner)
+        place_in_text(inner)
         for block in blocks
         if any(last_name(each) in SWITCHED_OFF for head in _heads(block) for each in variables(head))
         for statement in block.body
@@ -235,10 +235,6 @@ def _heads(block: ast.With | ast.FunctionDef) -> list[ast.expr]:
 
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-
-
-def _place(node: ast.AST) -> tuple[int, int]:
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
 def _names_of(place: ast.AST) -> list[str]:

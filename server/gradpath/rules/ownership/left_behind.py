@@ -14,11 +14,11 @@ from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
-from gradpath.findings.syntax import class_of, statement_of
+from gradpath.findings.syntax import assigned_to, class_of, statement_of
 from gradpath.interpreter.events import BackwardRan, Built, Mutated, Replaced, Site, Stepped
 from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import variables
-from gradpath.source.nodes import last_name, statements
+from gradpath.source.nodes import last_name, place_in_text, statements
 from gradpath.support.fast_dataclasses import dataclass
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -42,7 +42,7 @@ def left_behind(trace: Trace, source: Source) -> Iterator[Report]:
     following = [each for each in found.values() if each.follows is not None]
     for node, target in found.items() if following and is_whole(trace) else ():
         statement = statement_of(trace, node)
-        name = _name_of(statement)
+        name = assigned_to(statement)
         beside = (each.follows for each in following if each.operands & target.operands)
         followed = next(beside, None) if target.follows is None and name else None
         if followed is not None and _is_run_through(trace, source, name, statement):
@@ -91,31 +91,19 @@ def _writes(trace: Trace) -> list[Mutated | Replaced]:
     return [each for each in trace.events if isinstance(each, (Mutated, Replaced))]
 
 
-def _name_of(statement: ast.stmt | None) -> str:
-    """The variable or the attribute that a copy is assigned to."""
-    match statement:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
-            return ast.unparse(target)
-    return ""
-
-
 def _is_run_through(trace: Trace, source: Source, name: str, own: ast.stmt | None) -> bool:
     """True if the path comes to each statement that speaks of a variable: none of another method updates it.
 
     Other classes have attributes of that name of their own.
     """
     last = name.rpartition(".")[2]
-    ran = {_place(each) for each in (*trace.visits, own)}
+    ran = {place_in_text(each) for each in (*trace.visits, own)}
     owner = None if own is None else class_of(trace, own)
     for top in (each for tree in map(source.tree, source.documents) for each in tree.body):
         if isinstance(top, ast.ClassDef) and (owner is None or top.name != owner.name):
             continue
         for each in statements([top]):
             speaks = any(last_name(found) == last for found in variables(each))
-            if speaks and not isinstance(each, _DEFINITIONS) and _place(each) not in ran:
+            if speaks and not isinstance(each, _DEFINITIONS) and place_in_text(each) not in ran:
                 return False
     return True
-
-
-def _place(node: ast.AST | None) -> tuple[int, int]:
-    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)

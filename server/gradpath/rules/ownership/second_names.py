@@ -10,7 +10,7 @@ from gradpath.diagnostic import Edit, Fix, Position, Range, Safety
 from gradpath.findings.graphs import moved_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
-from gradpath.findings.syntax import class_of, statement_of, tests_of
+from gradpath.findings.syntax import assigned_to, class_of, statement_of, tests_of
 from gradpath.findings.ways import ways_in
 from gradpath.fixes import edits
 from gradpath.interpreter.events import BackwardRan, Bound, Named, Site
@@ -104,10 +104,7 @@ def of_twins(trace: Trace, source: Source, first: Named | Bound, second: Named |
 
 
 def _text_of(source: Source, named: Named | Bound) -> str:
-    match named.site.node:
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]):
-            return ast.unparse(target)
-    return source.short(named.site, limit=30)
+    return assigned_to(named.site.node) or source.short(named.site, limit=30)
 
 
 def _network_copied(trace: Trace, source: Source, named: Named | Bound) -> Iterator[Fix]:

@@ -119,7 +119,7 @@ def judge(
         ends = (each.trace.entry is other.entry and other.returned and not other.failures() for other in traces)
         if each.report.every_path and (isinstance(condition, Decision) or (condition is presumed and any(ends))):
             return Silence.ONE_WAY
-        if condition is not None and _hangs_on_what_is_open(each, condition, paths, unread):
+        if condition is not None and _depends_on_half_typed(each, condition, paths, unread):
             return Silence.OPEN
         if isinstance(condition, Decision) and _is_needed_each_time(each, condition, paths):
             return Silence.EACH_TIME
@@ -133,7 +133,7 @@ def _sites(found: Found) -> list[Site]:
     return [found.report.at, *(step.site for step in found.report.steps)]
 
 
-def _hangs_on_what_is_open(found: Found, condition: Decision | str, paths: Paths, unread: Unread) -> bool:
+def _depends_on_half_typed(found: Found, condition: Decision | str, paths: Paths, unread: Unread) -> bool:
     others = (index for index, each in enumerate(found.trace.decisions) if _is_no_default(each, found))
     if any(_passes_turned(found, index, paths) for index in others):
         return True
@@ -260,7 +260,7 @@ def _stands(found: Found, paths: Paths, source: Source) -> bool:
 def _picks_one(trace: Trace, decision: Decision) -> bool:
     """True if a loop was asked whether it has come to a certain thing, or to one of some, and it had: `j == i`.
 
-    It comes to that in one of its iterations, or nobody would ask.
+    One of its iterations comes to that, or the program would not ask.
     """
     loop = trace.loops.get(decision.site.loops[-1][0]) if decision.site.loops else None
     match decision.node:
@@ -286,7 +286,7 @@ def _is_denied_by(
 
 
 def _trains_nothing(trace: Trace) -> bool:
-    """True if no backward of a path comes to a parameter: nobody means to take such a way each time."""
+    """True if no backward of a path reaches a parameter: no training is meant to take such a path each time."""
     runs = trace.of(BackwardRan)
     return bool(runs) and not any(leaf.is_parameter for run in runs for leaf in reached_leaves(run))
 
@@ -340,7 +340,7 @@ def _if(presumed: Presumption, found: Found) -> str:
 
 
 def _class(found: Found, paths: Paths, source: Source) -> Decision | None:
-    """The decision on which a silent fault hangs that a parameter is of the only class that fits; None if it does not.
+    """The decision that a parameter is of the only class that fits, if a silent fault depends on it.
 
     What an annotation says is taken for granted of such a fault.
     """
@@ -365,7 +365,7 @@ def _grounds(failures: Iterable[Failed]) -> list[Presumption]:
 def _condition(
     found: Found, traces: Sequence[Trace], paths: Paths, presumed: str | None, source: Source
 ) -> Decision | str | None:
-    """The decision on which the fault hangs, or words where it is not one alone; None where it is certain."""
+    """The decision that the fault depends on, or words where it is not one alone; None where it is certain."""
     if found.level is not Level.ERROR:
         return _class(found, paths, source)
     decisions = found.trace.decisions

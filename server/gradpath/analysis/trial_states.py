@@ -84,7 +84,7 @@ def new_reports(before: State, after: State, key: Key, touched: set[Key]) -> lis
         known = before.reports.get(each, ())
         surplus = len(found) - len(known) + (each == key)
         if known and max(one.level.gravity for one in found) > max(one.level.gravity for one in known):
-            surplus = max(surplus, 1)  # What could fail, now surely does.
+            surplus = max(surplus, 1)  # What could fail now certainly does.
         for diagnostic in found[: max(surplus, 0)]:
             if each != key and gone[diagnostic.rule]:
                 gone[diagnostic.rule] -= 1

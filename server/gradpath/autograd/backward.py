@@ -69,7 +69,7 @@ def gradients(
     seeds: Sequence[Tensor] | None = None,
     known: Known | None = None,
 ) -> list[Tensor | None]:
-    """`torch.autograd.grad`: the gradients of `outputs` with regard to `inputs`, None for one that is surely unused.
+    """`torch.autograd.grad`: the gradients of `outputs` with regard to `inputs`, None for one that is certainly unused.
 
     `seeds` as in `backward`; `known` is what is known of the inputs.
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _GRADIENT = "gradient"
 
 Graph = tuple[Node, ...]
-"""The nodes on which a gradient hangs."""
+"""The nodes that a gradient depends on."""
 
 Graphs = tuple[Graph, ...]
 """For each edge of a node the nodes that the gradient along it depends on."""

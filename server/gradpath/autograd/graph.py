@@ -123,7 +123,7 @@ class Autograd:
         stale = tensor.seen_version != tensor.storage.version
         if base is not None and stale and (tensor.node is not None or base.requires_grad):
             if base.requires_grad:
-                if base.surely_requires_grad:
+                if base.certainly_requires_grad:
                     self.refuse_view(tensor, None)
                 self.take(tensor, base, "as_strided", self.recorder.site())
             tensor.seen_version = tensor.storage.version
@@ -415,7 +415,7 @@ class Autograd:
 
 
 def _first_live(tensors: Sequence[Tensor]) -> Tensor | None:
-    """The first tensor that surely requires grad, else the first that may."""
+    """The first tensor that certainly requires grad, else the first that may."""
     return min((each for each in tensors if each.requires_grad), key=lambda each: each.is_open, default=None)
 
 

@@ -181,7 +181,7 @@ def _of_tensors(tensors: Sequence[Tensor], ran: Sequence[BackwardCall]) -> Groun
     """The presumptions under which one of `tensors` requires grad: those of the first that does."""
     nearest: Grounds = ()
     for tensor in (each.answering for each in tensors):
-        if not tensor.surely_requires_grad:
+        if not tensor.certainly_requires_grad:
             continue
         if tensor.node is not None:
             grounds = _of_node(tensor.node, ran)

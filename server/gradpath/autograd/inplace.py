@@ -30,9 +30,9 @@ def write(autograd: Autograd, name: str, behaviour: Behaviour, written: str, inp
     site = autograd.recorder.site()
     everything = [each for tensors in inputs.values() for each in tensors]
     tracked = autograd.grad_enabled and not tensor.inference and any(each.requires_grad for each in everything)
-    if tracked and any(each.surely_requires_grad for each in everything):
+    if tracked and any(each.certainly_requires_grad for each in everything):
         _check_inplace(autograd, tensor, everything)
-    sure = tensor.surely_requires_grad
+    sure = tensor.certainly_requires_grad
     edges = autograd.edges(behaviour, inputs) if tracked else None
     node = None if edges is None else _written_node(autograd, name, behaviour, written, inputs, edges, site)
     if tensor.expanded and not name.endswith(_OVERLAP_ALLOWED) and not _copies_onto_itself(name, everything):

@@ -370,11 +370,11 @@ class Tensor:
         return False
 
     @property
-    def surely_requires_grad(self) -> bool:
+    def certainly_requires_grad(self) -> bool:
         """True if it requires grad, and more than a presumption says so."""
         said = self.answering
         if said is not self:
-            return said.surely_requires_grad
+            return said.certainly_requires_grad
         return self.requires_grad and not self.is_open and (self.node is None or not self.node.is_open)
 
     @property

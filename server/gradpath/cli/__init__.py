@@ -64,7 +64,7 @@ def program() -> NoReturn:
     gc.disable()  # Nothing that is loaded is garbage; a command that makes some turns the collector on.
     answer = main()
     gc.freeze()  # Who ends needs no look for garbage: after a check it would take a fifth of the time.
-    if "threading" not in sys.modules:  # Nobody is waited for, so nothing has to be taken apart either.
+    if "threading" not in sys.modules:  # No thread is waited for, so nothing has to be taken apart either.
         _flush()
         os._exit(answer)
     sys.exit(answer)

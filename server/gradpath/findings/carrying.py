@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.errors import AutogradError
 from gradpath.autograd.tensor import BackwardCall, Node, Tensor
 from gradpath.findings.crossing import Crossing
-from gradpath.findings.graphs import is_from_outside, leads_to, meeting, nodes_of, reach, surely_leads
+from gradpath.findings.graphs import certainly_leads, is_from_outside, leads_to, meeting, nodes_of, reach
 from gradpath.findings.report import Source
 from gradpath.findings.stories import bindings, lifted, same_activation, target_of
 from gradpath.findings.syntax import (
@@ -184,7 +184,7 @@ def case_of(trace: Trace, source: Source, failure: Failed, error: AutogradError)
     if number is None or not isinstance(loop, _LOOPS):
         return None
     roots = call.roots
-    if not surely_leads(nodes_of(roots), node):
+    if not certainly_leads(nodes_of(roots), node):
         return None
     outside = [root.node for root in roots if root.node is not None and not _iteration(root.node.site, number)]
     if outside and len(outside) == len(roots):

@@ -83,7 +83,7 @@ def leads_to(start: Node, target: Node) -> bool:
     return any(node is target for node in below)
 
 
-def surely_leads(starts: Iterable[Node], target: Node) -> bool:
+def certainly_leads(starts: Iterable[Node], target: Node) -> bool:
     """True if `target` is reached through nodes that no mere presumption put there, or is itself a start.
 
     A presumed start counts where one node alone can have given it a graph, and so on down from there: that a backward

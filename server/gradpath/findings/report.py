@@ -129,7 +129,7 @@ class Source:
         self._trees: dict[str, ast.Module] = {}
 
     def proposed(self, lines: Iterable[T]) -> tuple[T, ...]:
-        """The fixes, or the advice, if they are asked for: while somebody types nothing of them is worked out."""
+        """The fixes, or the advice, if they are asked for; none are worked out while the user types."""
         return tuple(lines) if self.proposes else ()
 
     def document(self, site: Site) -> Document:

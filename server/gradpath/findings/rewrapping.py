@@ -55,8 +55,8 @@ def _rewrapped(trace: Trace) -> Iterator[Rewrapping]:
 
 def _is_made(loss: Tensor) -> bool:
     """True if a tensor is a leaf that the program has made of something, without a graph that it would keep."""
-    surely = loss.provenance is OBSERVED or _is_cut(loss)  # Else it may have a graph: then the flag changes nothing.
-    return surely and loss.flag and loss.node is None and not loss.is_parameter and not loss.is_open
+    certain = loss.provenance is OBSERVED or _is_cut(loss)  # Else it may have a graph: then the flag changes nothing.
+    return certain and loss.flag and loss.node is None and not loss.is_parameter and not loss.is_open
 
 
 _LINEAR = frozenset(

@@ -181,7 +181,7 @@ class _Account:
             self._waiting, self._stepped = len(self._reached), False
         if event.call.accumulates:
             self._reached.append(self._reach(event.call, moved))
-            for leaf in (leaf for node in _surely_run(event.call, event.executed) for leaf in self._outdated(node)):
+            for leaf in (leaf for node in _certainly_run(event.call, event.executed) for leaf in self._outdated(node)):
                 if id(leaf) in self._gradients:
                     self._gradients[id(leaf)].late.add(place)
 
@@ -247,7 +247,7 @@ class _Account:
         )
 
 
-def _surely_run(call: BackwardCall, executed: Sequence[Node]) -> list[Node]:
+def _certainly_run(call: BackwardCall, executed: Sequence[Node]) -> list[Node]:
     """The nodes that a backward executed by a way on which no node may as well not be there."""
     sure = {id(node) for node in call.starts or nodes_of(call.roots)}
     found: list[Node] = []

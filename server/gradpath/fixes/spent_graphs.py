@@ -32,7 +32,7 @@ from gradpath.support.fast_dataclasses import replace
 
 
 def holds_terms(case: Case) -> bool:
-    """True if what the list keeps are terms of a loss, back-propagated already: nobody needs them any more."""
+    """True if what the list keeps are terms of a loss, back-propagated already, and not needed any more."""
     zone = terms_of(nodes_of(case.earlier.roots))
     return all(each.node in zone or any(each.node in node.edges for node in zone) for each in case.carried)
 

@@ -57,7 +57,7 @@ def filling_of(instance: Instance, function: ast.AST) -> dict[str, frozenset[str
 def _is_empty(instance: Instance, name: str) -> bool:
     owner, _, of_part = name.removeprefix(_OWN).rpartition(".")
     if owner and not name.startswith(_OWN):
-        return True  # Nobody is seen to have filled an argument before.
+        return True  # No code is seen to have filled an argument before.
     holder = instance.attributes.get(owner) if owner else instance
     value = holder.attributes.get(of_part) if isinstance(holder, Instance) else None
     return value is None or (isinstance(value, Container) and not list(value.parts()))

@@ -92,7 +92,7 @@ class Made(Enum):
     SOMETHING = "something"
     ARITHMETIC = "arithmetic"
     NUMBER = "number"
-    """Surely a number, such as a length."""
+    """Certainly a number, such as a length."""
     COUNTED = "counted"
     """The program has asked for more of a late counter than is known."""
     COMPARED = "compared"

@@ -135,10 +135,9 @@ class Unknown(Object):
 
     `origin` says where it comes from, `root` the origin of the first unknown that it was derived from, `site` where the
     program first met it; `name`, `owner` and `sources` are read off its origin. `hint` is a constant that it probably
-    equals. `kind` is what the overlays take it for (and `provenance` how surely), `role` what the program uses it as,
-    `label` the last variable for it, `tensor` the tensor that was made of it, `named` what is under the texts by which
-    the program has indexed it. `is_data`: a number or such; `is_object`:
-    no tensor.
+    equals. `kind` is what the overlays take it for (and `provenance` how certain that is), `role` what the program uses
+    it as, `label` the last variable for it, `tensor` the tensor that was made of it, `named` what is under the texts by
+    which the program has indexed it. `is_data`: a number or the like; `is_object`: no tensor.
     """
 
     __slots__ = (

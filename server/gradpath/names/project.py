@@ -22,7 +22,7 @@ def nothing(path: Path) -> str | None:
     return None
 
 
-def nobody(module: str, importer: Path, environment: Environment) -> Path | None:
+def no_module(module: str, importer: Path, environment: Environment) -> Path | None:
     """The resolver that finds no module."""
     return None
 
@@ -40,7 +40,7 @@ class Project:
     root: Path
     python: str | None = None
     read: Callable[[Path], str | None] = nothing
-    ask: Callable[[str, Path, Environment], Path | None] = nobody
+    ask: Callable[[str, Path, Environment], Path | None] = no_module
 
     def locate(self, module: str, importer: Path, roots: Sequence[Layout] | None = None) -> Path | None:
         """The file of a module as code in the file `importer` names it, with leading dots where it is relative.
@@ -164,7 +164,7 @@ def project_of(
     file: Path,
     python: str | None = None,
     read: Callable[[Path], str | None] = nothing,
-    ask: Callable[[str, Path, Environment], Path | None] = nobody,
+    ask: Callable[[str, Path, Environment], Path | None] = no_module,
 ) -> Project:
     """The project that a file belongs to; `file` is absolute and need not exist."""
     return Project(find_root(file.parent), python, read, ask)

@@ -250,13 +250,13 @@ def _led(trace: Trace) -> Iterator[tuple[Mixture, Stepped]]:
         around = {number for number, _ in mixture.site.loops}
         if any(number not in around for number, _ in learner.used[0].site.loops):
             continue  # What has been trained is averaged in the end.
-        if mixture.loaded and _begins_anew(trace, mixture, learner.used[0]):
+        if mixture.loaded and _begins_again(trace, mixture, learner.used[0]):
             continue
         if any(each is other for ran in learner.given for root in ran.call.roots for each in root.ancestors()):
             yield mixture, learner.used[0]
 
 
-def _begins_anew(trace: Trace, mixture: Mixture, step: Stepped) -> bool:
+def _begins_again(trace: Trace, mixture: Mixture, step: Stepped) -> bool:
     """True if a network is loaded before each step, and used after it: it adapts to each sample from the same start."""
     function = function_of(trace, step.site.node)
     if not step.site.loops or function is None:

@@ -21,7 +21,7 @@ from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.words import words
 
-_READS_ANEW = words(
+_READS_AGAIN = words(
     """mul div mm bmm matmul pow log sin cos gelu silu mse_loss bilinear Bilinear conv1d conv2d conv3d conv_transpose1d
     conv_transpose2d conv_transpose3d layer_norm group_norm Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d
     ConvTranspose3d LayerNorm GroupNorm"""
@@ -91,7 +91,7 @@ def _read_later(
     for memory in memories:
         readings = _readings(trace).get(id(memory), ())
         for reading in readings[bisect_right(readings, index, key=_position) :]:
-            meets = reading.built < index and (isinstance(change, Mutated) or _reads_anew(reading))
+            meets = reading.built < index and (isinstance(change, Mutated) or _reads_again(reading))
             if meets and _is_used(hidden, reading):
                 return reading.node, reading.saved, reading.ran
     return None
@@ -148,9 +148,9 @@ def _is_used(hidden: Tensor, reading: _Reading) -> bool:
     return any(role in second.get(name, ()) or role in maybe.get(name, ()) for name in wanted)
 
 
-def _reads_anew(reading: _Reading) -> bool:
+def _reads_again(reading: _Reading) -> bool:
     """True if an exchange reaches what was saved; it does not reach results, which are saved as copies."""
-    return not reading.saved.role.startswith("out") and short_operation(reading.node.name) in _READS_ANEW
+    return not reading.saved.role.startswith("out") and short_operation(reading.node.name) in _READS_AGAIN
 
 
 def _report(

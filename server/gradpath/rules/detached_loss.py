@@ -85,7 +85,7 @@ def _is_loaded(tensor: Tensor) -> bool:
 
 
 def _made_here(trace: Trace, tensor: Tensor) -> bool:
-    """True if the code that is judged made a tensor itself: nobody else can have let it require a gradient before."""
+    """True if the code that is judged made a tensor itself: no other code can have let it require a gradient before."""
     if isinstance(trace.entry, ast.Module):
         return tensor.shape is not None
     return any(holds(trace.entry, frame.node) for frame in tensor.origin.frames() if frame.node is not trace.entry)

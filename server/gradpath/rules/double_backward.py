@@ -8,7 +8,7 @@ from functools import partial
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.diagnostic import Fix, Level
 from gradpath.findings.carrying import loop_between
-from gradpath.findings.graphs import meeting, nodes_of, surely_leads
+from gradpath.findings.graphs import certainly_leads, meeting, nodes_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.second_calls import Case, state_of, taken_alone
 from gradpath.findings.stories import failures, lifted, name_of, occasion, operation, with_time
@@ -33,7 +33,7 @@ def _case(trace: Trace, source: Source, failure: Failed, error: AutogradError) -
     if earlier is None or node is None:
         return None
     roots = error.call.roots if error.call is not None else ()
-    if roots and not surely_leads(nodes_of(roots), node):
+    if roots and not certainly_leads(nodes_of(roots), node):
         return None
     shared = meeting(nodes_of(earlier.roots), nodes_of(roots), node)
     return Case(trace, source, failure, error.call, earlier, earlier.site, shared)

@@ -99,7 +99,7 @@ def _is_variable(trace: Trace, statement: ast.stmt) -> bool:
 
 
 def _is_recorded(error: AutogradError) -> bool:
-    """True if something that was to be written into the leaf surely has a graph: a step times a gradient has none."""
+    """True if something that was to be written into a leaf certainly has a graph: a step times a gradient has none."""
     return any(each is not error.tensor and each.node is not None and not each.node.is_open for each in error.inputs)
 
 

@@ -30,7 +30,7 @@ class Bend:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """The spots of each layer from left to right, and what hangs together from one layer to the next.
+    """The spots of each layer from left to right, and what is connected from one layer to the next.
 
     `routes` has the spots of each arrow from its start to its end.
     """
@@ -120,7 +120,7 @@ def _ranks(boxes: Sequence[int], pairs: Sequence[Pair]) -> dict[int, int]:
 
 
 def _met(boxes: Sequence[int], rank: Mapping[int, int], below: Mapping[Spot, Sequence[Spot]]) -> dict[Spot, int]:
-    """When a walk down from the highest boxes meets each spot: what hangs together starts side by side."""
+    """When a walk down from the highest boxes meets each spot: what is connected starts side by side."""
     met: dict[Spot, int] = {}
     waiting: list[Spot] = [*sorted(boxes, key=rank.__getitem__, reverse=True)]
     while waiting:

@@ -39,7 +39,7 @@ def append(machine: Machine, holder: Unknown, arguments: Arguments) -> bool:
     value = arguments.all()[0]
     if isinstance(value, Unknown) and value.kind in OF_TENSORS:
         value = presume_tensor(machine, value)
-    if not isinstance(value, TensorValue) or not value.tensor.surely_requires_grad or value.tensor.node is None:
+    if not isinstance(value, TensorValue) or not value.tensor.certainly_requires_grad or value.tensor.node is None:
         return False
     presumed = conditions.KEPT.of(conditions.name_of(holder))
     tensor = value.tensor

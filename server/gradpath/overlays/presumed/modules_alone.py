@@ -85,7 +85,7 @@ def _is_live(value: Value | None) -> bool:
         return any(map(_is_live, parts_of(value)))
     if isinstance(value, Unknown) and value.kind is Kind.LIVE:
         value = value.tensor
-    return isinstance(value, TensorValue) and value.tensor.surely_requires_grad
+    return isinstance(value, TensorValue) and value.tensor.certainly_requires_grad
 
 
 def states_of(owner: ast.AST | None) -> frozenset[str]:

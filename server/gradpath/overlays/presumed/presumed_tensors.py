@@ -364,7 +364,7 @@ _REQUIRED = "required to have a gradient"
 
 def is_made_leaf(unknown: Unknown) -> bool:
     """True if a value that was presumed to have no graph became a leaf since, as by `x.detach().requires_grad_()`."""
-    return isinstance(unknown.tensor, TensorValue) and unknown.tensor.tensor.surely_requires_grad
+    return isinstance(unknown.tensor, TensorValue) and unknown.tensor.tensor.certainly_requires_grad
 
 
 def is_computed(unknown: Unknown) -> bool:

@@ -75,7 +75,7 @@ def _handed_back(machine: Machine, unknown: Unknown, name: str, value: TensorVal
         return value
     said = f"{conditions.name_of(unknown)}.{name}"
     presumed = conditions.KEPT.of(said)
-    provenance = presumed if tensor.surely_requires_grad else OPEN
+    provenance = presumed if tensor.certainly_requires_grad else OPEN
     made = machine.autograd.presumed([tensor], provenance=provenance, onward=presumed)
     made.shape, made.dtype, made.label, made.origin = tensor.shape, tensor.dtype, said, tensor.origin
     made.aliasing_unsure = True

@@ -29,7 +29,8 @@ class Autocast(Context):
 class GradScaler(Object):
     """`torch.amp.GradScaler`: `scale(loss)` multiplies by a tensor, `step(optimizer)` steps.
 
-    `enabled` says how surely it does anything; it is None for one that does not. `flag` is the argument of that name.
+    `enabled` is the provenance of its being in use; it is None for one that does nothing. `flag` is the argument
+    of the name `enabled`.
     """
 
     __slots__ = ("enabled", "flag")

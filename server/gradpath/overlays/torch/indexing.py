@@ -63,7 +63,7 @@ def get_item(machine: Machine, value: TensorValue, key: Value) -> Value:
             made.node = None
             made.dtype = value.tensor.dtype
         elif made.node is not None and machine.autograd.grad_enabled:
-            sure = value.tensor.surely_requires_grad  # The graph continues, whatever the key is.
+            sure = value.tensor.certainly_requires_grad  # The graph continues, whatever the key is.
             made.provenance = made.node.provenance = OBSERVED if sure else OPEN
         return wrap(made)
     if kind in ("int", "slice", "none", "ellipsis", "tuple_basic"):

@@ -118,7 +118,7 @@ def owner_of(machine: Machine, state: Unknown) -> Unknown | None:
 
 
 def note_changed(machine: Machine, *values: Value) -> None:
-    """Unseen code has got at values, or they were written: what was somebody's state may be that no longer."""
+    """Unseen code has got at values, or they were written: what was the state of a model may no longer be it."""
     for each in values:
         if isinstance(each, Unknown):
             machine.remembered.pop((_TAKEN, each.number), None)

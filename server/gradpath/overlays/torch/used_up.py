@@ -65,7 +65,7 @@ def drained_at(machine: Machine, parameters: Value) -> Site | None:
 
 
 def is_used_up(machine: Machine, parameters: Value) -> bool:
-    """True if somebody begins to iterate over a generator of parameters of which nothing is left, which is noted."""
+    """True if the program begins to iterate over an exhausted generator of parameters, which is noted."""
     before, made = drained_at(machine, parameters), made_at(parameters)
     if before is None:
         return False

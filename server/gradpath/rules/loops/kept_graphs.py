@@ -52,7 +52,7 @@ def is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
     """
     if tensor.node is None or tensor.is_open:
         return False
-    below = _surely_below(tensor.node, executed)
+    below = _certainly_below(tensor.node, executed)
     if any(node in executed for node in below):
         return True
     if trace.failures() or (not executed and not (isinstance(trace.entry, ast.Module) and is_number(trace, tensor))):
@@ -60,7 +60,7 @@ def is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
     return any(node.holds for node in below)
 
 
-def _surely_below(start: Node, executed: set[Node]) -> list[Node]:
+def _certainly_below(start: Node, executed: set[Node]) -> list[Node]:
     """The nodes upstream of `start`, except those of a part of an unknown call's result whose graph was not seen.
 
     What a model returns beside its loss is as often a number: an accuracy, a count, and so is a sum or a mean of it.

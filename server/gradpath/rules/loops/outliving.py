@@ -164,7 +164,7 @@ def _made_at(tensor: Tensor) -> ast.AST | None:
 
 def _is_live(tensor: Tensor, executed: Set[Node]) -> bool:
     """True if a tensor certainly has a graph that saves something, or that shares some with what was trained."""
-    if tensor.node is None or not tensor.surely_requires_grad or _made_at(tensor) is None:
+    if tensor.node is None or not tensor.certainly_requires_grad or _made_at(tensor) is None:
         return False
     return any(node.holds or node in executed for node in reach([tensor.node]))
 

@@ -16,7 +16,7 @@ from gradpath.repairs import Repair, Way
 
 
 def used_up(trace: Trace, source: Source) -> Iterator[Report]:
-    """The generators that a loop, or an optimizer that steps, is given after somebody else has gone through them."""
+    """The generators that a loop, or an optimizer that steps, is given when they are exhausted."""
     effective = {id(None), *(id(each.optimizer) for each in trace.of(Stepped))}
     refused = {each.site.node for each in trace.failures()}
     all_found = [each for each in trace.of(Drained) if id(each.optimizer) in effective or each.site.node in refused]

@@ -133,7 +133,7 @@ def _regressed(built: Mapping[Node, Built], ran: BackwardRan) -> Iterator[tuple[
 
 
 def is_live(tensor: Tensor) -> bool:
-    """True if a tensor surely has a graph."""
+    """True if a tensor certainly has a graph."""
     return tensor.node is not None and not tensor.node.is_open
 
 

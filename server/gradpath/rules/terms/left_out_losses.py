@@ -208,7 +208,7 @@ def late_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Repor
             and event.site.loops == ran.site.loops
             and short_operation(event.node.name) in _ADDING
             and event.node not in executed
-            and all(each.surely_requires_grad and each.node not in executed for each in rest)
+            and all(each.certainly_requires_grad and each.node not in executed for each in rest)
             and _variable_of(statement_of(trace, event.site.node)) in names
             and not any(is_passed_on(trace, each) for each in event.node.outputs)
             and place_in(trace.events, event) > place_in(trace.events, ran)

@@ -30,10 +30,10 @@ from gradpath.rules.terms.summands import on_the_way, terms
 
 
 def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[CutTerm]:
-    """The terms of one backward through which a cut keeps what the same backward trains from a gradient for nobody.
+    """The terms of one backward whose gradients are not used, and which a cut keeps from what that backward trains.
 
-    It is for nobody where it is cleared again, or no optimizer looks at it. What the backward trains has to be known,
-    and each way from there to the term has to be cut by a slip.
+    A gradient is not used where it is cleared again, or no optimizer has the parameter. What the backward trains has to
+    be known, and each way from there to the term has to be cut by a slip.
     """
     if not _is_followed(trace):
         return
@@ -54,14 +54,14 @@ def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Cut
                 missed.append((parameter, ways.cuts))
         if missed and used:
             cut = [each.cause.tensor for _, severed in missed for each in severed]
-            missed = [] if any(not _is_for_nobody(term, each, used) for each in cut) else missed
+            missed = [] if any(not _is_unused(term, each, used) for each in cut) else missed
         if missed:
             first = missed[0][1][0]
             place = next(iter(places_of(trace, source, [first]).values()))
             yield CutTerm(first, tuple(parameter for parameter, _ in missed), site, place.site)
 
 
-def _is_for_nobody(term: Tensor, cut: Tensor, used: Set[int]) -> bool:
+def _is_unused(term: Tensor, cut: Tensor, used: Set[int]) -> bool:
     """True if a value goes into a term through weights, and no gradient of these is used."""
     edges = (edge for each in on_the_way(term, [cut]) if each.node is not None for edge in each.node.edges)
     met = {id(edge.accumulates) for edge in edges if edge.accumulates is not None}

@@ -61,11 +61,9 @@ class Cause:
 def cause_of(trace: Trace, root: Tensor, *, rewrapped: bool = False) -> Cause:
     """The nearest cause upstream of `root`, which has no graph; if it is `rewrapped`, it was made a leaf by force."""
     for tensor in (root, *_before_parameters(root)):
-        cut = tensor.cut
-        if cut is not None:
-            return _of_cut(tensor, cut)
-        if tensor.operation == "gradient" and not tensor.requires_grad:
-            return Cause("gradient", tensor.origin, tensor)
+        cause = _own_cause(tensor)
+        if cause is not None:
+            return cause
         if tensor.flag and tensor.node is None and not rewrapped:
             late = next((event for event in reversed(trace.of(Flagged)) if event.tensor is tensor), None)
             if late is not None and late.value:
@@ -100,11 +98,7 @@ def other_causes(root: Tensor, first: Cause) -> list[Cause]:
     """Other places upstream of `root` where a tensor was cut off, the nearest first."""
     found: dict[int, Cause] = {}
     for tensor in _before_parameters(root):
-        cause: Cause | None = None
-        if tensor.cut is not None:
-            cause = _of_cut(tensor, tensor.cut)
-        elif tensor.operation == "gradient" and not tensor.requires_grad:
-            cause = Cause("gradient", tensor.origin, tensor)
+        cause = _own_cause(tensor)
         if (
             cause is not None
             and cause.site is not None
@@ -116,11 +110,16 @@ def other_causes(root: Tensor, first: Cause) -> list[Cause]:
 
 def cause_of_tensor(tensor: Tensor) -> Cause:
     """The cause of a tensor that was itself cut off."""
+    return _own_cause(tensor) or Cause("plain", None, tensor)
+
+
+def _own_cause(tensor: Tensor) -> Cause | None:
+    """What cut off the tensor itself, and none of those that it was computed from; None if nothing did."""
     if tensor.cut is not None:
         return _of_cut(tensor, tensor.cut)
-    if tensor.operation == "gradient":
+    if tensor.operation == "gradient" and not tensor.requires_grad:
         return Cause("gradient", tensor.origin, tensor)
-    return Cause("plain", None, tensor)
+    return None
 
 
 def _of_cut(tensor: Tensor, cut: Cut) -> Cause:

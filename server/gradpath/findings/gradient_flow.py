@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 
 from gradpath.autograd.errors import FaultKind
 from gradpath.autograd.tensor import Tensor
@@ -49,19 +49,24 @@ class Effect(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event that affects gradients: those of `tensors` (by identity), or all where that is None."""
+    """An event that affects gradients: those of `tensors` (by identity), or all but the `spared` where that is None."""
 
     event: Event
     effect: Effect
     tensors: frozenset[int] | None
+    spared: frozenset[int] = frozenset()
 
     def concerns(self, tensor: Tensor) -> bool:
         """True if the gradient of `tensor` is among them."""
-        return self.tensors is None or id(tensor) in self.tensors
+        return id(tensor) not in self.spared if self.tensors is None else id(tensor) in self.tensors
 
     def concerns_any(self, tensors: Collection[int]) -> bool:
         """The same for any of several, given by identity."""
-        return bool(tensors) if self.tensors is None else not self.tensors.isdisjoint(tensors)
+        return bool(self.among(tensors))
+
+    def among(self, tensors: Collection[int]) -> Set[int]:
+        """Those of several, given by identity, whose gradients it affects."""
+        return set(tensors) - self.spared if self.tensors is None else self.tensors.intersection(tensors)
 
 
 @once
@@ -73,7 +78,8 @@ def flow_of(trace: Trace) -> list[Entry]:
 def concerning(trace: Trace, tensor: Tensor) -> list[Entry]:
     """The entries of a path that concern the gradient of a tensor."""
     flow, places = flow_of(trace), _places(trace)
-    return [flow[place] for place in sorted((*places.get(id(tensor), ()), *places.get(None, ())))]
+    found = sorted((*places.get(id(tensor), ()), *places.get(None, ())))
+    return [flow[place] for place in found if flow[place].concerns(tensor)]
 
 
 @once
@@ -111,7 +117,7 @@ def _entries(trace: Trace, event: Event) -> Iterator[Entry]:
         case Cleared():
             yield Entry(event, Effect.CLEARED, _with_models(event.tensors))
             if not event.known:
-                yield Entry(event, Effect.UNKNOWN, None)
+                yield Entry(event, Effect.UNKNOWN, None, frozenset(map(id, event.spared)))
         case GradientSet():
             yield Entry(event, Effect.UNKNOWN, _with_models([event.tensor]))
         case Mutated() if short_operation(event.write.operation) not in _KEEPING and is_gradient(event.tensor):

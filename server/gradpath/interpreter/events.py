@@ -342,8 +342,8 @@ class Stepped:
 class Cleared:
     """Gradients of `tensors` were cleared; `owner` is the module or optimizer that was asked to, if one was.
 
-    `known` is false where not all tensors are seen. `steps` says that the owner is an optimizer. Gradients that are
-    `kept` may be zero instead of None.
+    `known` is false where not all tensors are seen; those of the leaves that are `spared` are none of them. `steps`
+    says that the owner is an optimizer. Gradients that are `kept` may be zero instead of None.
     """
 
     tensors: tuple[Tensor, ...]
@@ -352,6 +352,7 @@ class Cleared:
     known: bool = True
     steps: bool = False
     kept: bool = False
+    spared: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

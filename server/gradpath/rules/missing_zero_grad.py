@@ -36,7 +36,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         tensor: [] for entry in flow if entry.effect is Effect.USED for tensor in entry.tensors or ()
     }
     for index, entry in enumerate(flow):
-        for tensor in concerning if entry.tensors is None else entry.tensors & concerning.keys():
+        for tensor in entry.among(concerning):
             concerning[tensor].append(index)
     for indices in dict.fromkeys(map(tuple, concerning.values())):  # Most tensors share the fate of others.
         for first, again, second in _added(trace, [flow[index] for index in indices]):

@@ -100,13 +100,27 @@ def is_in_no_other_graph(machine: Machine, tensor: Tensor) -> bool:
     return is_hidden(machine, tensor) and (tensor.node is not None or _is_unused_leaf(machine, tensor))
 
 
-def _is_unused_leaf(machine: Machine, leaf: Tensor) -> bool:
-    """True if the running code made a leaf, and nothing that is not seen got a graph with it, or a function."""
-    entry, edge = machine.trace.entry, machine.autograd.edge(leaf)
+def with_gradients_of_their_own(machine: Machine) -> tuple[Tensor, ...]:
+    """The leaves with a gradient that nothing unseen has got, so that none of it can clear that gradient."""
+    runs = (run for run in machine.trace.of(BackwardRan) if run.call.accumulates)
+    leaves = dict.fromkeys(node.accumulates for run in runs for node in run.call.givers)
+    with_gradient = (leaf for leaf in leaves if leaf is not None and leaf.grad is not None)
+    return tuple(leaf for leaf in with_gradient if _is_own_leaf(machine, leaf) and is_hidden(machine, leaf))
+
+
+def _is_own_leaf(machine: Machine, leaf: Tensor) -> bool:
+    """True if the running code made a leaf that is no parameter, and no unseen code may call a function with it."""
+    entry = machine.trace.entry
     if leaf.is_weight or not _is_computed(leaf) or _FUNCTIONS in machine.remembered:
         return False
-    if not isinstance(entry, ast.Module) and not _was_made_in(machine, entry, leaf):
+    return isinstance(entry, ast.Module) or _was_made_in(machine, entry, leaf)
+
+
+def _is_unused_leaf(machine: Machine, leaf: Tensor) -> bool:
+    """True if the running code made a leaf, and nothing that is not seen got a graph with it, or a function."""
+    if not _is_own_leaf(machine, leaf):
         return False
+    edge = machine.autograd.edge(leaf)
     shown = [node for each, _ in _shown(machine) if each is not None and (node := machine.autograd.edge(each))]
     return not any(each is edge for each in reachable(shown, lambda node: node.edges))
 

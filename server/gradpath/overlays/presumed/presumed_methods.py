@@ -26,6 +26,7 @@ from gradpath.interpreter.values import (
 )
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.presumed import (
+    absences,
     branches,
     carriers,
     conditions,
@@ -310,7 +311,9 @@ def _zero_grad(machine: Machine, receiver: Unknown, arguments: Arguments) -> Val
     weights.clear(machine, cleared if to_none is not False else ())
     known = cleared is not None and is_of_its_own(receiver)
     steps = role_of(receiver) == "optimizer"
-    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known, steps, kept=to_none is not True))
+    spared = () if known else absences.with_gradients_of_their_own(machine)
+    kept = to_none is not True
+    machine.emit(Cleared(tuple(cleared or ()), machine.site(), receiver, known, steps, kept, spared))
     return None
 
 

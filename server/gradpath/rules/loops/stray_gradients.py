@@ -168,7 +168,7 @@ def _stepped_beside(trace: Trace, later: Sequence[Entry], stray: BackwardRan, mi
     found: set[int] = set()
     for entry in later:
         if entry.effect is not Effect.ARRIVES and entry.concerns_any(rest):
-            touched = rest if entry.tensors is None else rest & entry.tensors
+            touched = entry.among(rest)
             found |= touched if entry.effect is Effect.USED else set()
             rest = rest - touched
     return frozenset(found)

@@ -86,7 +86,7 @@ def _fates(later: Sequence[Entry], given: Set[int]) -> set[Effect]:
     for entry in later:
         if entry.effect is not Effect.ARRIVES and entry.concerns_any(rest):
             found.add(Effect.CLEARED if isinstance(entry.event, Cleared) else entry.effect)
-            rest -= rest if entry.tensors is None else entry.tensors
+            rest -= entry.among(rest)
     return found
 
 

@@ -40,12 +40,13 @@ class Trees:
     """The newest parse of each file, kept from one check to the next. For one thread only.
 
     Files that others import go last: where a folder is checked, each of the others is looked at once. `when_parsed` is
-    called when a document that is to be checked has been parsed.
+    called when a document that is to be checked has been parsed, `when_gone` when there was no room for a tree.
     """
 
     def __init__(self, kept: int = _KEPT) -> None:
         self.kept = kept
         self.when_parsed: Callable[[], None] = lambda: None
+        self.when_gone: Callable[[Parsed], None] = lambda _: None
         self._checked: OrderedDict[str, tuple[Parsed, Stamp | None]] = OrderedDict()
         self._imported: OrderedDict[str, tuple[Parsed, Stamp | None]] = OrderedDict()
         self._size = 0
@@ -124,6 +125,7 @@ class Trees:
             least = self._checked if len(self._checked) > 1 or not self._imported else self._imported
             _, (gone, _) = least.popitem(last=False)
             self._size -= len(gone.document.text)
+            self.when_gone(gone)
         return parsed
 
 

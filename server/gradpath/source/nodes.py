@@ -135,6 +135,17 @@ def noted(find: Callable[[N], T]) -> Callable[[N], T]:
     return known
 
 
+def forget_notes(tree: ast.AST) -> None:
+    """Forget what was found out about the nodes of a tree that nobody needs any more.
+
+    Many notes lead back to their own node, so that only the garbage collector would find what is left of the tree.
+    """
+    for node in nodes(tree):
+        facts = vars(node)
+        for name in [name for name in facts if name[0] == "_"]:
+            del facts[name]
+
+
 @noted
 def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
     """True if the body of a function yields, functions inside it left aside."""

@@ -72,6 +72,16 @@ def takes(node: Node, leaf: Tensor) -> bool:
     return any(edge.accumulates is leaf for edge in node.edges)
 
 
+@once
+def takers(trace: Trace, ran: BackwardRan) -> Mapping[int, list[Node]]:
+    """The nodes of a backward whose input a leaf is, by the identity of that."""
+    found: dict[int, list[Node]] = {}
+    for node in ran.executed:
+        for key in {id(edge.accumulates) for edge in node.edges if edge.accumulates is not None}:
+            found.setdefault(key, []).append(node)
+    return found
+
+
 def is_freed(node: Node) -> bool:
     """True if a backward has freed what a node saved."""
     return node.holds and node.freed_by is not None

@@ -142,8 +142,8 @@ def forget_notes(tree: ast.AST) -> None:
     """
     for node in nodes(tree):
         facts = vars(node)
-        for name in [name for name in facts if name[0] == "_"]:
-            del facts[name]
+        while facts and next(reversed(facts))[0] == "_":  # They came after what the parser has set.
+            facts.popitem()
 
 
 @noted

@@ -52,6 +52,8 @@ def _objects(value: Value, depth: int = 3) -> Iterator[Instance]:
 
 def _forget_numbers(machine: Machine, instance: Instance) -> None:
     """Make unknown the numbers that methods of an object write: unseen code may have called them with losses."""
+    if not any(type(each) in (int, float) for each in instance.attributes.values()):
+        return
     for each in instance.cls.mro:
         for member in each.members.values():
             if isinstance(member, Function) and member.name != "__init__":

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.gradient_flow import Effect, Entry, concerning, flow_of, moment_of
-from gradpath.findings.graphs import is_of_terms, leaves, nodes_of, reached_leaves, takes
+from gradpath.findings.graphs import is_of_terms, leaves, nodes_of, reached_leaves, takers
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
@@ -140,8 +140,8 @@ def _is_of_score(
     made = _stepped_between(trace, stray, own, step, first=first)
     begun, mine = moment_of(flow, stray), {id(each) for each in step.updated}
     if not made:
-        return _is_scored(leaf, mine, stray, _stepped_beside(trace, flow[begun + 1 :], stray, mine))
-    scored = _is_scored(leaf, mine, stray, made)
+        return _is_scored(trace, leaf, mine, stray, _stepped_beside(trace, flow[begun + 1 :], stray, mine))
+    scored = _is_scored(trace, leaf, mine, stray, made)
     if not scored and not (_learns_apart(leaf, own, made) and not _is_awaited(flow[:begun], leaf, stray)):
         return False
     before = [entry for entry in flow[:begun] if entry.event is own or entry.concerns_any(made)]
@@ -184,9 +184,9 @@ def _givers(trace: Trace) -> dict[int, set[ast.AST]]:
     return found
 
 
-def _is_scored(leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[int]) -> bool:
+def _is_scored(trace: Trace, leaf: Tensor, mine: set[int], ran: BackwardRan, made: frozenset[int]) -> bool:
     """True if a loss is a sum of what weights give, and these were used for nothing but what others have made."""
-    using = [node for node in ran.executed if takes(node, leaf)]
+    using = takers(trace, ran).get(id(leaf))
     if not using or not all(any(id(each) in made for each in leaves([node])) for node in using):
         return False
     zone = (node for node in reachable(nodes_of(ran.call.roots), _added_to) if not node.is_open)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from gradpath.autograd.aliases import whole_of
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.gradient_flow import is_harmless
-from gradpath.findings.graphs import reached_leaves, takes
+from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.learning import Learner, learners
 from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Report, Source, Step
@@ -138,9 +138,10 @@ def _is_trained_in_part(trace: Trace, frozen: Flagged) -> bool:
     if lent or any(isinstance(each, Mutated) and each.tensor is whole for each in before):
         return False
     own = set(map(id, whole.storage.whole()))
-    used = {number: learner for number, learner in learners(trace).items() if learner.used}
-    return any(id(each.tensor.storage) in own for each in used.values()) or any(
-        any(takes(event.node, each.tensor) for each in used.values())
+    used = [learner.tensor for learner in learners(trace).values() if learner.used]
+    learnt = set(map(id, used))
+    return any(id(each.storage) in own for each in used) or any(
+        any(id(edge.accumulates) in learnt for edge in event.node.edges)
         and any(one is whole for each in event.node.outputs for one in each.ancestors())
         for event in trace.of(Built)
     )

@@ -35,12 +35,15 @@ def references(trace: Trace, source: Source) -> Iterator[Reference]:
 
     Only what is given nothing else anywhere was to be another network for good.
     """
-    pairs = [pair for pair in _pairs(trace) if _is_lasting(trace, source, pair[1])]
+    found = list(_pairs(trace))
+    seconds = {id(second): second for _, second in found}
+    lasting = {key for key, second in seconds.items() if _is_lasting(trace, source, second)}
+    pairs = [(first, second) for first, second in found if id(second) in lasting]
     for ran in trace.of(BackwardRan) if pairs else ():
         live = {name for node in ran.executed for name in _names_at(node.site)}
         ways = ways_in(trace, ran)
-        known = [found for leaf in moved_leaves(ran) if (found := ways(leaf)) is not None]
-        for cut in (each for found in known for each in found.cuts if each.cause.how in SWITCHED_OFF):
+        known = [way for leaf in moved_leaves(ran) if (way := ways(leaf)) is not None]
+        for cut in (each for way in known for each in way.cuts if each.cause.how in SWITCHED_OFF):
             blind = _names_at(cut.site)
             for first, second in pairs:
                 if first.name in live - blind and second.name in blind - live:
@@ -56,17 +59,23 @@ def _names_at(site: Site) -> Set[str]:
 def _pairs(trace: Trace) -> Iterator[tuple[Named | Bound, Named | Bound]]:
     """The names that one network got side by side: as variables of one body, or as attributes of one object."""
     networks: dict[int, list[Named | Bound]] = {}
-    events: list[Named | Bound] = [*trace.of(Named), *trace.of(Bound)]
-    for event in events:
-        if isinstance(event, Bound) and event.tensor is not None:
-            continue
-        if isinstance(statement_of(trace, event.site.node), ast.Assign):
-            networks.setdefault(id(event.module if isinstance(event, Named) else event.value), []).append(event)
-    for named in networks.values():
-        for second in named:
-            for first in named:
-                if first.name != second.name and _owner_of(first) == _owner_of(second):
-                    yield first, second
+    every: list[Named | Bound] = [*trace.of(Named), *trace.of(Bound)]
+    for event in every:
+        networks.setdefault(id(event.module if isinstance(event, Named) else event.value), []).append(event)
+    for events in networks.values():
+        if len({each.name for each in events}) > 1:
+            yield from _side_by_side(trace, events)
+
+
+def _side_by_side(trace: Trace, events: list[Named | Bound]) -> Iterator[tuple[Named | Bound, Named | Bound]]:
+    """The pairs of different names, among those of one network, with the same owner."""
+    networks = (each for each in events if isinstance(each, Named) or each.tensor is None)
+    named = [each for each in networks if isinstance(statement_of(trace, each.site.node), ast.Assign)]
+    owned = [(each, _owner_of(each)) for each in named]
+    for second, owner in owned:
+        for first, other in owned:
+            if first.name != second.name and other == owner:
+                yield first, second
 
 
 def _owner_of(event: Named | Bound) -> object:

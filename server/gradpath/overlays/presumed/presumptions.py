@@ -152,7 +152,7 @@ def _is_wholly_frozen(asked: Asked) -> bool:
     """True if the program has frozen all of a model, and hands data to it, to a part or to a method of it."""
     owner = asked.unknown.owner
     of_model = asked.role == "model" or (owner is not None and role_of(owner) == "model")
-    if not of_model or not frozen.frozen_whole(asked.machine, asked.unknown):
+    if not of_model or asked.machine.autograd.inference or not frozen.frozen_whole(asked.machine, asked.unknown):
         return False
     given = asked.arguments.all()
     return bool(given) and not asked.has_graph and all(map(_is_known_data, given))

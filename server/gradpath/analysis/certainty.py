@@ -437,12 +437,10 @@ def _turned_alone(trace: Trace, index: int, other: Trace, paths: Paths) -> Trace
 
 def _passes(found: Found, other: Trace) -> bool:
     """True if another path reaches both places as often as the faulty one and goes on, even if it fails there later."""
-    if _breaks_off(found, other):
-        return False
-    places = [found.report.at]
-    if found.report.raised_at is not None:
-        places.append(found.report.raised_at)
-    for site in places:
+    at, raised = found.report.at, found.report.raised_at or found.report.at
+    if _breaks_off(found, other) or any(holds(raised.node, each) for each in other.survived):
+        return False  # It would presumably end there, as by the backward of a loss that is None.
+    for site in (at, raised):
         statement = statement_of(found.trace, site)
         if statement is None:
             return False

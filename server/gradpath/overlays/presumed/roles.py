@@ -179,7 +179,7 @@ _NUMBER = regex(r"[0-9]+$")
 def called(value: Unknown) -> str:
     """What a program calls something unseen: `optimizer_actor` for `optimizers["actor"]` and `optimizers.actor`.
 
-    One that has a place in a list is called what the list is.
+    One that has a place in a list is called what the list is, unless its own name says for whom it is an optimizer.
     """
     name = value.name or value.label
     match value.origin:
@@ -188,7 +188,8 @@ def called(value: Unknown) -> str:
             if role == "optimizer" or (role == "model" and isinstance(value.origin, Item)):
                 return key if role_of_name(key) == role else f"{(owner.name or owner.label).rstrip('s')}_{key}"
         case Item(of=Unknown() as owner):
-            return called(owner) or name
+            own = role_of_name(name) == "optimizer" and part_of_optimizer(name)
+            return name if own else called(owner) or name
     return name
 
 

@@ -433,9 +433,11 @@ def _stepper(node: ast.AST) -> str:
 
 @noted
 def _optimized(body: ast.AST) -> frozenset[str]:
-    """The places that are called and after which an optimizer that steps is called: `self.q1`, for `self.q1_optim`."""
+    """The places that are called and after which an optimizer is that steps or is handed on: `q1`, for `q1_opt`."""
     calls = contents(body).calls
-    optimizers = {part_of_optimizer(_last(place)) for node in calls if (place := _stepper(node))} - {""}
+    given = (place_of(each) for node in calls for each in (*node.args, *(each.value for each in node.keywords)))
+    places = {*map(_stepper, calls), *(each for each in given if role_of_name(_last(each)) == "optimizer")}
+    optimizers = set(map(part_of_optimizer, map(_last, places))) - {""}
     called = {place_of(node.func) for node in calls} if optimizers else set()
     return frozenset(
         place for place in called if part_of_model(_last(place)) in optimizers and not role_of_name(_last(place))

@@ -151,6 +151,8 @@ def _of_batch(machine: Machine, unknown: Unknown) -> Provenance | None:
         match unknown.origin:
             case Call(of=Unknown() as whole, name=name, arguments=given) if _keeps_samples(name, given):
                 unknown = whole
+            case Item(of=Unknown() as whole, key=(slice(start=None, stop=None), *_)):  # `text[:, 1:]`
+                unknown = whole
             case Call(of=Unknown(), name="sample", arguments=(count, *_)):
                 many = isinstance(count, int) and count > 1
                 return conditions.BATCH.of(conditions.receiver(unknown.site)) if many else conditions.several(count)

@@ -198,9 +198,11 @@ def _several(
     if shape is None and word in _WIDENING and any(each.one_element is False for each in operands):
         return OBSERVED
     if is_unreduced(word, call):
-        if any(each.several is OBSERVED for each in inputs.get("target", ())):
+        told = [each.several for each in inputs.get("target", ()) if each.several is not None]
+        if OBSERVED in told:
             return OBSERVED
-        return None if any(each.lone for operand in operands for each in operand.lineage()) else presumed()
+        alone = any(each.lone for operand in operands for each in operand.lineage())
+        return next(iter(told), None) if alone else presumed()
     batches = operands[:1] if word in OF_FIRST else operands
     if word.startswith(LIKE):
         batches = list(inputs.get(word.removeprefix(LIKE), ()))

@@ -15,7 +15,7 @@ from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_for, operand_of, rewritten
 from gradpath.fixes.moving import removed
 from gradpath.fixes.requirement import registered, required_before
-from gradpath.interpreter.events import BackwardRan, Failed, Site
+from gradpath.interpreter.events import BackwardRan, Failed, Flagged, Site
 from gradpath.interpreter.ownership import Overlooked
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
@@ -121,6 +121,9 @@ def _runs_backward(call: ast.Call) -> bool:
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, tensor: Tensor) -> Report:
     refusal = _REFUSALS[error.kind]
     site = failure.site
+    flagged = _asked_at(trace, tensor) if error.kind is FaultKind.DTYPE_FLAG else None
+    if flagged is not None:
+        return _of_positions(trace, source, failure, tensor, flagged)
     given = operand_of(site.node)
     match site.node:
         case ast.Call(func=ast.Attribute(value=value)) if error.kind is FaultKind.HOOK_NO_GRAD:
@@ -140,6 +143,29 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         pytorch=f"{failure.exception}: {MESSAGES[error.kind]}",
         help=refusal.help,
         fixes=source.proposed(_fixes(trace, source, failure, error.kind, tensor)),
+    )
+
+
+def _asked_at(trace: Trace, tensor: Tensor) -> Site | None:
+    """Where a tensor was asked to require a gradient, and was not refused as its dtype is not known."""
+    return next((each.site for each in trace.of(Flagged) if each.tensor is tensor and each.value), None)
+
+
+def _of_positions(trace: Trace, source: Source, failure: Failed, tensor: Tensor, flagged: Site) -> Report:
+    """The report of positions that are asked to require a gradient."""
+    match flagged.node:
+        case ast.Call(func=ast.Attribute(value=given)) | ast.Attribute(value=given):
+            name = source.text(flagged, given)
+        case _:
+            name = name_of(trace, source, tensor, flagged)
+    refusal = _REFUSALS[FaultKind.DTYPE_FLAG]
+    return Report(
+        flagged,
+        refusal.headline.format(name=f"`{name}`" if name and len(name) <= _LONGEST else "this"),
+        (Step(flagged, "is refused for whole numbers"), Step(failure.site, "takes whole numbers alone, for positions")),
+        raised_at=failure.site,
+        pytorch=f"{failure.exception}: {MESSAGES[FaultKind.DTYPE_FLAG]}",
+        help="ask for the gradient of what is looked up",
     )
 
 

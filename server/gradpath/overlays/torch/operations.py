@@ -31,7 +31,7 @@ from gradpath.overlays.namespace import Fields
 from gradpath.overlays.presumed import conditions, targets
 from gradpath.overlays.presumed.presumed_tensors import is_unseen, presume_tensor
 from gradpath.overlays.torch.nn import ModuleInstance
-from gradpath.overlays.torch.refusals import refused_fractions, refused_number, refused_source
+from gradpath.overlays.torch.refusals import refuse_fractions, refused_number, refused_source
 from gradpath.overlays.torch.sizing import forget_count, given, part_of, parts_of, resize, resolved, settle
 from gradpath.overlays.torch.tensor_value import DType, TensorValue, wrap
 from gradpath.support.fast_dataclasses import replace
@@ -123,8 +123,7 @@ def run_behaviour(
 
     A module's `arguments` are its settings and those of the call together.
     """
-    if refused_fractions(name, inputs):
-        raise machine.error("RuntimeError", f"{name}(): expected whole numbers", None)
+    refuse_fractions(machine, name, inputs)
     if behaviour.maybe_inplace and behaviour.inplace is None:
         behaviour = replace(behaviour, saves={}, holds=frozenset())
     if behaviour.inplace is not None and inputs.get(behaviour.inplace):

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import Op
 from gradpath.autograd.shapes import is_differentiable
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.events import Flagged
+from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Computed, Made
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue
@@ -103,15 +106,22 @@ _POSITIONS = {
 """The parameters, and the functions and modules that take positions, classes or choices for them."""
 
 
-def refused_fractions(name: str, inputs: Mapping[str, Sequence[Tensor]]) -> bool:
-    """True if a function is given floating point numbers for positions; for classes probabilities of each will do."""
+def refuse_fractions(machine: Machine, name: str, inputs: Mapping[str, Sequence[Tensor]]) -> None:
+    """Raise where a function is given floating point numbers for positions; for classes probabilities of each will do.
+
+    What the program has asked to require a gradient is refused there, if it holds whole numbers, or else here.
+    """
     short = name.rpartition(".")[2].removesuffix("_")
     given = [each for parameter, takers in _POSITIONS.items() if short in takers for each in inputs.get(parameter, ())]
-    if not any(is_differentiable(each.dtype) for each in given):
-        return False
-    shapes = [each.shape for parameter in ("input", "target") for each in inputs.get(parameter, ())]
-    ranks = {-1 if each is None else len(each) for each in shapes}
-    return short not in _OF_PROBABILITIES or (len(ranks) == 2 and -1 not in ranks)
+    if any(is_differentiable(each.dtype) for each in given):
+        shapes = [each.shape for parameter in ("input", "target") for each in inputs.get(parameter, ())]
+        ranks = {-1 if each is None else len(each) for each in shapes}
+        if short not in _OF_PROBABILITIES or (len(ranks) == 2 and -1 not in ranks):
+            raise machine.error("RuntimeError", f"{name}(): expected whole numbers", None)
+    elif short not in _OF_PROBABILITIES and any(each.flag and each.dtype is None for each in given):
+        asked = {id(each.tensor) for each in machine.trace.of(Flagged) if each.value}
+        if (tensor := next((each for each in given if each.flag and id(each) in asked), None)) is not None:
+            raise AutogradError(FaultKind.DTYPE_FLAG, tensor=tensor)
 
 
 _OF_PROBABILITIES = words("cross_entropy CrossEntropyLoss")

@@ -204,10 +204,14 @@ def _reads_of(value: Unknown, known: _Reads, depth: int) -> tuple[ReadOut, ...] 
             return _joined((receiver,), known, depth)
         case Item(of=Unknown() as loader) if role_of(loader) == "loader" or _is_sample(loader):
             return ()
+        case Attribute(of=Unknown(), name="shape" | "size" | "ndim"):
+            return ()
         case Item(of=Unknown() as whole) | Attribute(of=Unknown() as whole, name="T"):
             return _joined((whole,), known, depth)
         case Call(of=Unknown(owner=Unknown() as receiver)):
             return _joined((receiver, *value.sources[1:]), known, depth)
+        case Computed(made=Made.DETACHED):
+            return _joined(value.sources, known, depth)
         case Call() | Item(of=List()) | Computed(made=Made.ARITHMETIC | Made.COUNTED | Made.COMPARED | Made.ARRAY):
             return _joined(value.sources, known, depth)
         case Computed(made=Made.NUMBER):

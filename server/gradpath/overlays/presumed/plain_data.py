@@ -127,6 +127,18 @@ def is_array(value: Unknown) -> bool:
     return False
 
 
+_DRAWING = {"normal": 3, "rand": 1, "randn": 1, "random": 1, "standard_normal": 1, "uniform": 3}
+"""What draws doubles, with the number of arguments from which on it gives an array of them, and no number."""
+
+
+def holds_doubles(value: Unknown) -> bool:
+    """True if a value is an array that NumPy has drawn from a continuous distribution."""
+    match value.origin:
+        case Call(of=of, name=name, arguments=arguments) if len(arguments) >= _DRAWING.get(name, len(arguments) + 1):
+            return arguments[-1] is not None and _imported_name(of) == f"numpy.random.{name}"
+    return False
+
+
 def gives_data(callee: Unknown) -> bool:
     """True if calling something unknown gives data."""
     return is_of_library(callee) or (callee.owner is not None and callee.name in _MEASURING)

@@ -273,6 +273,8 @@ def _data_dtype(value: Value) -> str | None:
             return "int64" if value.kind == "int" else "float32"
         case TensorValue():
             return value.tensor.dtype
+        case Unknown() if plain_data.holds_doubles(value):
+            return "float64"
         case tuple() | List():
             items = list(value) if isinstance(value, tuple) else value.items
             kinds = {_data_dtype(item) for item in items}

@@ -14,8 +14,9 @@ from gradpath.findings.learning import Learner, has_strangers, learners
 from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source
 from gradpath.findings.rewrapping import rewrappings
+from gradpath.findings.settings import is_by_setting
 from gradpath.findings.stories import lifted, short_operation
-from gradpath.findings.syntax import Definition, ancestry, class_of, function_of
+from gradpath.findings.syntax import Definition, class_of, function_of
 from gradpath.findings.ways import Severed, ways_by_copies, ways_of
 from gradpath.interpreter.events import (
     BackwardRan,
@@ -102,7 +103,7 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
         severed = [each for each in ways.cuts if not is_of_another_time(each)]
         if id(whole) in coming_back(trace) or all(_is_target(trace, each) for each in severed):
             continue
-        if not ways.sure or not severed or any(_is_by_setting(trace, source, each) for each in severed):
+        if not ways.sure or not severed or any(is_by_setting(trace, source, each) for each in severed):
             continue
         zeros = [
             each for each in severed if each.cause.how in (cuts.DRAW, cuts.STEP)
@@ -327,70 +328,7 @@ def is_carried(value: Tensor) -> bool:
 
 def is_on_purpose(trace: Trace, source: Source, severed: Severed) -> bool:
     """True if a cut is a straight-through estimate, or one that the program makes by a setting."""
-    return is_straight_through(severed) or _is_by_setting(trace, source, severed)
-
-
-def _is_by_setting(trace: Trace, source: Source, severed: Severed) -> bool:
-    site = severed.site
-    if severed.cause.how in SWITCHED_OFF:
-        switch = cuts.switch_of(trace, source, severed.cause)
-        if switch is None and cuts.is_checkpoint(severed.cause):
-            return False
-        if switch is None or not switch.named or _is_chosen(switch.site.node):
-            return True
-        site = switch.site
-    around = ancestry(trace, site.node)
-    return any(
-        (isinstance(each, ast.If) and not (_is_run(each, around) or _asks_for_turn(trace, each)))
-        or (isinstance(each, ast.For) and _counts_layers(each))
-        for each in _of_function(around)
-    )
-
-
-def _counts_layers(loop: ast.For) -> bool:
-    """True if a loop counts up to a setting, and calls what has its number: the first layers are frozen."""
-    match loop:
-        case ast.For(target=ast.Name(id=number), iter=ast.Call(func=ast.Name(id="range"), args=bounds)):
-            called = (each.func.slice for each in inside(loop, ast.Call) if isinstance(each.func, ast.Subscript))
-            chosen = any(isinstance(each, ast.Name | ast.Attribute) for each in bounds)
-            return chosen and any(isinstance(each, ast.Name) and each.id == number for each in called)
-    return False
-
-
-def _is_chosen(switch: ast.AST) -> bool:
-    """True if a switch of gradients depends on something: `torch.set_grad_enabled(tune)`."""
-    given = [*switch.args, *(each.value for each in switch.keywords)] if isinstance(switch, ast.Call) else []
-    return isinstance(switch, ast.IfExp) or any(not isinstance(each, ast.Constant) for each in given)
-
-
-def _of_function(around: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes around a node in its own function."""
-    for each in reversed(around):
-        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            return
-        yield each
-
-
-def _is_run(branch: ast.If, inside: Sequence[ast.AST]) -> bool:
-    """True if a branch is no matter of settings: it asks whether the file is run, or is what training takes."""
-    match branch.test:
-        case ast.Compare(left=ast.Name(id="__name__")):
-            return True
-        case ast.Attribute(attr="training"):
-            return any(each in branch.body for each in inside)
-        case ast.UnaryOp(op=ast.Not(), operand=ast.Attribute(attr="training")):
-            return any(each in branch.orelse for each in inside)
-    return False
-
-
-def _asks_for_turn(trace: Trace, branch: ast.If) -> bool:
-    """True if a branch asks for a number, and calls of its function take it at some times and not at others."""
-    match branch.test:
-        case ast.Compare(left=ast.Name(), ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=int())]):
-            function = function_of(trace, branch)
-            calls = 0 if function is None else trace.visits.get(function.body[0], 0)
-            return 0 < trace.visits.get(branch.body[0], 0) < calls
-    return False
+    return is_straight_through(severed) or is_by_setting(trace, source, severed)
 
 
 def is_straight_through(severed: Severed) -> bool:

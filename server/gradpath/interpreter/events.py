@@ -86,11 +86,15 @@ class Flagged:
 
 @dataclass(frozen=True, slots=True)
 class Switched:
-    """Grad mode was set: by a call (`torch.set_grad_enabled(...)`), or switched off by what a `block` enters."""
+    """Grad mode was set: by a call (`torch.set_grad_enabled(...)`), or switched off by what a `block` enters.
+
+    `asked` is the text that the variable in its condition had, if it had one.
+    """
 
     grad: bool
     site: Site
     block: bool = False
+    asked: str = ""
 
 
 class _WithTensor:

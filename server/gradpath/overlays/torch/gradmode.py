@@ -189,8 +189,17 @@ def _set_grad_enabled(machine: Machine, arguments: Arguments) -> Value:
     mode = GradMode(machine.decide(arguments.get(0, "mode", True)))
     before = (machine.autograd.grad_enabled, machine.autograd.inference)
     mode.switch(machine)
-    machine.emit(Switched(mode.grad is True, machine.site()))
+    machine.emit(Switched(mode.grad is True, machine.site(), asked=_asked(machine)))
     return _Switched(mode.grad, before)
+
+
+def _asked(machine: Machine) -> str:
+    """The text of the variable that a switch compares with something."""
+    match machine.node:
+        case ast.Call(args=[ast.Compare(left=ast.Name(id=name))]):
+            value = machine.frame.scope.get(name)
+            return value if isinstance(value, str) else ""
+    return ""
 
 
 class _Switched(GradMode):

@@ -105,6 +105,7 @@ class _Dependents:
         self._known: set[tuple[int, int, int]] = set()
         self._times = _times_of_events(trace)
         self._more = _besides(trace)
+        self._saved = _saved(trace)
 
     def follow(self, values: Iterable[Tensor], run: BackwardRan) -> None:
         """Walk from values to all that they were computed from, as it was when it was read."""
@@ -120,6 +121,9 @@ class _Dependents:
             written = [each for each in self._more.get(id(tensor), ()) if each.time < read]
             sources = [(each.time, each.source, each.taken) for each in written]
             sources += ((made, source, taken) for source, taken in _sources(tensor))
+            if tensor.operation == "gradient" and tensor.node is None:
+                cause = Cause("gradient", tensor.origin, tensor)
+                sources += ((made, source, cause) for source in self._saved.get(tensor.origin, ()))
             if self._copies and tensor.copied is not None and isinstance(tensor.origin, Site):
                 sources.append((made, tensor.copied, Cause(COPY, tensor.origin, tensor)))
             for time, source, taken in sources:
@@ -187,6 +191,13 @@ class _Written:
     time: int
     source: Tensor
     taken: Cause | None
+
+
+@once
+def _saved(trace: Trace) -> dict[object, list[Tensor]]:
+    """What the gradients were computed from, beside others, that were asked for without a graph, by the places."""
+    asked = (run for run in trace.of(BackwardRan) if not run.call.accumulates and not run.call.create_graph)
+    return {run.site: [each.tensor for node in run.executed for each in node.saved] for run in asked}
 
 
 @once

@@ -10,6 +10,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Call, Copy, Made
 from gradpath.interpreter.ownership import Loaded, Overwritten, Taken
 from gradpath.interpreter.values import Arguments, Unknown, Value
+from gradpath.overlays.presumed import weights
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.tensor_value import TensorValue
 
@@ -57,8 +58,9 @@ def load_state_dict(machine: Machine, module: ModuleInstance, arguments: Argumen
         elif taken is not None and isinstance(taken.owner, ModuleInstance):
             machine.remembered[_FOLLOWS, id(module)] = module, taken.owner
             machine.emit(Overwritten(tensors[0], memory_of(aliases[0]), machine.site()))
-    for _, value in own:
-        machine.autograd.bump(value.tensor, "load_state_dict")
+    parts = (tensor for part in module.unknown_parts() for tensor in weights.of(machine, part))
+    for tensor in (*(value.tensor for _, value in own), *parts):
+        machine.autograd.bump(tensor, "load_state_dict")
     machine.era += 1
     return machine.unknown("load_state_dict")
 

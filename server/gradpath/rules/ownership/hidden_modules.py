@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Source, Step
-from gradpath.findings.syntax import class_of, function_of, has_method
+from gradpath.findings.syntax import class_of, function_of, has_method, statement_of
 from gradpath.fixes.moving import hoisted
 from gradpath.fixes.requirement import registered
 from gradpath.interpreter.events import BackwardRan, Bound, Built, Named, Stepped
@@ -39,7 +39,7 @@ def hidden(trace: Trace, source: Source) -> Iterator[Report]:
     used |= {id(maker) for event in trace.of(Built) for made in event.node.outputs for maker in made.maker}
     for event in trace.of(Overlooked) if computes or shows else ():
         owner, place = class_of(trace, event.site.node), event.site.node
-        if owner is None or not isinstance(place, ast.Attribute):
+        if owner is None or not isinstance(place, ast.Attribute) or _is_reference(trace, event):
             continue
         tree = source.tree(event.site.path)
         computed = computes and not used.isdisjoint(map(id, event.tensors))
@@ -48,6 +48,14 @@ def hidden(trace: Trace, source: Source) -> Iterator[Report]:
             exposed = _collects(owner) or _is_handed_out(owner, place.attr)
             if not exposed and not _is_used_outside(tree, owner, place.attr, trains):
                 yield _overlooked(trace, source, event)
+
+
+def _is_reference(trace: Trace, event: Overlooked) -> bool:
+    """True for `self.owner = (owner,)`, by which a class keeps a module of others from being one of its own."""
+    match getattr(statement_of(trace, event.site.node), "value", None):
+        case ast.Tuple(elts=[ast.Name()]):
+            return True
+    return False
 
 
 def _has_neither_forward_nor_heir(tree: ast.Module, owner: ast.ClassDef) -> bool:

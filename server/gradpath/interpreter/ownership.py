@@ -133,6 +133,8 @@ class _Parameter(Protocol):
 class _Module(Protocol):
     """A module of the program, as far as the readers of a trace know modules."""
 
+    borrowed: bool
+
     @property
     def has_unknown_parts(self) -> bool: ...
 

@@ -58,7 +58,10 @@ def annotated_parameter(
         making.discard(cls)
     if isinstance(made, ModuleInstance) and not fitted and not _has_forward(cls):
         return UNDEFINED
-    if not isinstance(made, ModuleInstance) or making:
+    if not isinstance(made, ModuleInstance):
+        return made
+    if making:
+        made.borrowed = True
         return made  # A part of what is being made belongs to that.
     machine.emit(Named(argument.arg, made, machine.site()))
     return made

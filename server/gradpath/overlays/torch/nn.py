@@ -35,16 +35,18 @@ class ModuleInstance(Instance):
 
     `settings` are the constructor arguments of a built-in one, `buffers` the names of its buffers, `tensors` those of
     what was put into `_parameters` by hand, `computed` the attributes that a parametrization computes at each access.
-    `filled` says where plain containers became attributes, by the container.
+    `filled` says where plain containers became attributes, by the container. One that is `borrowed` was given to an
+    object that is presumed: something else may have it as well.
     """
 
-    __slots__ = ("buffers", "computed", "filled", "hooks", "made", "settings", "spec", "tensors", "training")
+    __slots__ = ("borrowed", "buffers", "computed", "filled", "hooks", "made", "settings", "spec", "tensors", "training")
 
     methods: ClassVar[dict[str, Method]]
 
     def __init__(self, cls: Class) -> None:
         super().__init__(cls)
         self.training: bool | Unknown = True
+        self.borrowed = False
         self.made: Site | None = None
         self.spec: ModuleSpec | None = None
         self.settings: dict[str, Value] = {}

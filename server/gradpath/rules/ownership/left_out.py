@@ -97,9 +97,9 @@ def _train_modules(trace: Trace) -> bool:
 
 
 def _may_be_trained(trace: Trace, event: Named) -> bool:
-    """True if an optimizer was given an unseen part of a module, or may have been given one."""
+    """True if an optimizer was given an unseen part of a module, or may have been given one, or another's module."""
     module, parts = event.module, event.module.unknown_parts()
-    if module.has_unknown_bases or (module.has_unknown_parts and not parts):
+    if module.borrowed or module.has_unknown_bases or (module.has_unknown_parts and not parts):
         return True
     given = [id(model) for each in trace.of(Given) for model in each.models]
     return any(id(part) in given for part in parts)

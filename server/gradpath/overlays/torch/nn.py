@@ -39,7 +39,18 @@ class ModuleInstance(Instance):
     object that is presumed: something else may have it as well.
     """
 
-    __slots__ = ("borrowed", "buffers", "computed", "filled", "hooks", "made", "settings", "spec", "tensors", "training")
+    __slots__ = (
+        "borrowed",
+        "buffers",
+        "computed",
+        "filled",
+        "hooks",
+        "made",
+        "settings",
+        "spec",
+        "tensors",
+        "training",
+    )
 
     methods: ClassVar[dict[str, Method]]
 

@@ -28,9 +28,10 @@ from gradpath.support.fast_dataclasses import replace
 def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """The modules without a parameter in any optimizer though all get gradients: made here, and never loaded.
 
-    A module that is a part of one that is trained in part does not count: that is a choice of what to train. Neither is
-    one that only goes before a trained one, or beside it, unless they were made together or the program prepares it for
-    training: it may be there to give features.
+    A module that is a part of one that is trained in part does not count: that is a choice of what to train, unless it
+    works on what the trained parts give, which then goes through what is random. Neither is one that only goes before a
+    trained one, or beside it, unless they were made together or the program prepares it for training: it may be there
+    to give features.
     """
     if not _train_modules(trace):
         return
@@ -55,8 +56,30 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
                 yield Lacking(own, event.site, trace.of(Given), worded, repeated=True, about=(event.name,))
             elif _follows(trace, ways.keys(), held) or _is_one_of_several(trace):  # One may be as good as another.
                 yield Lacking(own, event.site, trace.of(Given), worded, repeated=True)
-        for each in ways:  # What is a part of a larger module is that one's affair.
+        for each in ways.keys() - _of_following_parts(trace, event, held):  # A part is the larger module's affair.
             strange.pop(each, None)
+
+
+def _of_following_parts(trace: Trace, event: Named, held: Set[int]) -> set[int]:
+    """The parameters, by identity, of the parts of a module that work on what its other parts give, which are trained.
+
+    An optimizer has these as they are. One that has some parameters of a part, as those of its norms, adapts what is
+    there, and one that has none but a prompt does so, too. What a function
+    does with a module is not all that the program does with it.
+    """
+    if not isinstance(trace.entry, ast.Module):
+        return set()
+    parts: dict[str, set[int]] = {}
+    for tensor in tensors_of(event):
+        parts.setdefault(ways_of(trace, event)[id(tensor)].partition(".")[0], set()).add(id(tensor))
+    trained = [each for each in parts.values() if each <= held]
+    layers = {id(each) for each in tensors_of(event) if is_of_layer(each)}
+    if not trained or not any(map(layers.issuperset, trained)) or _may_be_trained(trace, event):
+        return set()
+    others = [each for each in parts.values() if not each <= held]
+    if any(not each.isdisjoint(held) for each in others) or any(map(partial(_picks, trace), trace.of(Given))):
+        return set()
+    return {number for each in others if _follows(trace, each, held) for number in each}
 
 
 def _is_prepared(source: Source, event: Named) -> bool:

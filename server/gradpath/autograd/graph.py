@@ -385,7 +385,9 @@ class Autograd:
         A view whose base was written since gets its new grad_fn only when it is asked for (`grad_fn`).
         """
         refuses = leaf is OBSERVED or not value
-        if isinstance(tensor.provenance, Presumption) and tensor.node is None and refuses:
+        if isinstance(tensor.provenance, Presumption) and tensor.node is None:
+            if not refuses:
+                tensor.flag_either_way(tensor.provenance)
             tensor.provenance = OBSERVED
         if tensor.is_open:  # A presumed graph gives way to what the program says: it makes a leaf of it.
             tensor.node, tensor.provenance = None, OBSERVED if refuses else leaf

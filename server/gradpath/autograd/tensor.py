@@ -7,6 +7,7 @@ Modelled on `c10/core/TensorImpl.h` (version counter), `torch/csrc/autograd/vari
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -238,8 +239,8 @@ class Tensor:
     """A shadow of `torch.Tensor`.
 
     `shape` and `dtype` are None where they are not known. `provenance` is that of its requires_grad;
-    `left` is the presumption under which a leaf that was passed to unseen code is still one. `layout` is that in
-    memory. `aliasing_unsure` marks a tensor whose storage the source does not settle.
+    `left` is the presumption under which it is a leaf, or still one after unseen code was passed it. `layout` is that
+    in memory. `aliasing_unsure` marks a tensor whose storage the source does not settle.
     `versioned` says of an inference tensor that it may be written outside of the mode: an alias that was made there.
     `lone` says that the program made it a batch of one.
     `several` is the provenance of its having more than one element, where its shape does not tell; None where nothing
@@ -321,7 +322,7 @@ class Tensor:
         self.label = ""
         self.provenance: Provenance = OBSERVED
         self.left: Presumption | None = None
-        self.left_since = 0
+        self.left_since: float = 0
         self.aliasing_unsure = False
         self.cut: Cut | None = None
         self.maker: tuple[Tensor, ...] = ()
@@ -419,6 +420,10 @@ class Tensor:
     def lend(self, left: Presumption) -> None:
         """Note that unseen code was handed a leaf: what is built on it from now on is there if it has `left` it so."""
         self.left, self.left_since = left, next(_numbers)
+
+    def flag_either_way(self, leaf: Presumption) -> None:
+        """Note that it requires grad from now on whether it is a leaf or a result; that it is a leaf is presumed."""
+        self.left, self.left_since = leaf, math.inf
 
     @property
     def presumed_several(self) -> Presumption | None:

@@ -12,7 +12,7 @@ from gradpath.autograd.behaviour import Behaviour
 from gradpath.autograd.edges import Edges
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.graph import Autograd, Inputs
-from gradpath.autograd.tensor import Node, Site, Tensor
+from gradpath.autograd.tensor import Creation, Node, Site, Tensor
 
 _RESHAPING = ("t_", "unsqueeze_", "squeeze_")
 """Writes that change no element."""
@@ -77,6 +77,8 @@ def _written_node(
 
 def _check_inplace(autograd: Autograd, tensor: Tensor, everything: Sequence[Tensor]) -> None:
     if tensor.aliasing_unsure and (tensor.node is not None or tensor.base is not None):
+        if tensor.creation is Creation.MULTIPLE and tensor.requires_grad and not tensor.is_open:
+            autograd.refuse_view(tensor, tensor, everything)  # One of several views, whatever they are views of.
         return  # Without either it is a leaf, whether it is a copy or the tensor that was converted.
     if tensor.base is not None:
         autograd.refuse_view(tensor, tensor, everything)

@@ -13,10 +13,10 @@ from gradpath.findings.graphs import leaves, nodes_of, takes, terms_of
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Source, Step
-from gradpath.findings.stories import target_of
+from gradpath.findings.stories import same_activation, target_of
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes.requirement import given_too
-from gradpath.interpreter.events import BackwardRan, Built, Lent, Mutated, Named, Replaced, Site
+from gradpath.interpreter.events import BackwardRan, Built, Lent, Mutated, Named, Replaced, Site, Stepped
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, strangers
@@ -37,8 +37,11 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
         return
     strange = {id(tensor): tensor for tensor in strangers(trace, held)}
     first: dict[tuple[int, str], Named] = {}  # `net = net.cuda()` names it once more.
+    given = {id(event.module) for event in trace.of(Named) if isinstance(event.site.node, ast.FunctionDef)}
     for event in trace.of(Named) if strange else ():
-        first.setdefault((id(event.module), event.name), event)
+        key = id(event.module), event.name
+        if key not in first or isinstance(first[key].site.node, ast.FunctionDef):
+            first[key] = event
     named = [(event, ways_of(trace, event)) for event in reversed(first.values())]
     for event, ways in sorted(named, key=lambda each: -len(each[1])):
         assigned = isinstance(statement_of(trace, event.site.node), ast.Assign | ast.AnnAssign)
@@ -47,6 +50,9 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
             worded = partial(_is_module, trace, event)
             if any(each.reaches(event.module) for each in lent(trace)):
                 pass  # The code that it was passed to may have loaded it, or may train it.
+            elif id(event.module) in given:
+                if _is_for_this_loop(trace, source, event) and _has_a_loss(trace, ways.keys(), held):
+                    yield Lacking(own, event.site, trace.of(Given), worded, repeated=True, about=(event.name,))
             elif (
                 _is_prepared(source, event)
                 or _has_a_loss(trace, ways.keys(), held)
@@ -86,6 +92,23 @@ def _is_prepared(source: Source, event: Named) -> bool:
     """True if a program calls `train()` of a module, and looks after its parameters in no other way."""
     asked = _asked(source.tree(event.site.path)).get(event.name, set())
     return "train" in asked and asked.isdisjoint(_OTHERWISE - {"eval"})
+
+
+def _is_for_this_loop(trace: Trace, source: Source, event: Named) -> bool:
+    """True if a module was handed to what makes the optimizers, and nobody but the program's own loops can train it.
+
+    What another object was handed may be the model that is trained.
+    """
+    asked = _asked(source.tree(event.site.path)).get(event.name, set())
+    beside = all(same_activation(each.site, event.site) for each in trace.of(Given))
+    return (
+        beside
+        and asked.isdisjoint(_OTHERWISE)
+        and all(
+            any(isinstance(trace.loops.get(loop), ast.For | ast.While) for loop, _ in step.site.loops)
+            for step in trace.of(Stepped)
+        )
+    )
 
 
 def _has_a_loss(trace: Trace, own: Set[int], held: Set[int]) -> bool:

@@ -42,7 +42,7 @@ def partial(start: types.Position, end: types.Position, text: str) -> types.Text
     return types.TextDocumentContentChangePartial(range=types.Range(start, end), text=text)
 
 
-@pytest.mark.parametrize("encoding", Encoding)
+@pytest.mark.parametrize("encoding", list(Encoding))
 @pytest.mark.parametrize("seed", range(40))
 def test_random_edits_give_the_text_that_the_client_has(encoding: Encoding, seed: int) -> None:
     dice = random.Random(f"{seed} {encoding}")
@@ -76,7 +76,7 @@ def test_lines_are_those_of_a_document(seed: int) -> None:
     ]
 
 
-@pytest.mark.parametrize("encoding", Encoding)
+@pytest.mark.parametrize("encoding", list(Encoding))
 @pytest.mark.parametrize("seed", range(20))
 def test_positions_survive_the_way_to_the_client_and_back(encoding: Encoding, seed: int) -> None:
     text = some_text(random.Random(seed), 60)

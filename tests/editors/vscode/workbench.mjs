@@ -65,11 +65,15 @@ export class Workbench {
     await this.see(`.monaco-editor .view-lines:has-text("${containing}")`);
   }
 
-  /** Saves what was changed, which must show as changed before; each group has an active tab, so no tab may be left unsaved. */
+  /** Saves what was changed, which must show as changed before; each group has an active tab, so no tab may be left unsaved.
+   *  On a busy machine the key may come to nothing, and is pressed again. */
   async save() {
     await this.see(".tab.active.dirty");
-    await this.press("Control+s");
-    await this.see(".tab.dirty", { state: "detached" });
+    const saved = async () => {
+      await this.press("Control+s");
+      await this.see(".tab.dirty", { state: "detached", timeout: SHORT });
+    };
+    await again(saved, async () => {});
   }
 
   /** Puts the cursor there; on a busy machine the box may lose what was typed, and is asked again. */

@@ -1,6 +1,6 @@
 """Quick imports of this package's own modules: where they are is known, and so is where their bytecode is.
 
-Python looks for a module in five ways, in every folder anew, and works out the path of its bytecode from that of its
+Python looks for a module in five ways, in every folder again, and works out the path of its bytecode from that of its
 source; for the four hundred small modules that a check loads this took a sixth of the time of a short file. Whatever is
 not as usual, such as bytecode that is missing or older than its source, is left to Python.
 """

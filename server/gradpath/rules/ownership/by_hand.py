@@ -81,7 +81,7 @@ def _results(
             continue
         within = {loop for loop, _ in bound.site.loops}
         if all(loop in within for loop, _ in ran.site.loops):
-            continue  # It is computed anew in each iteration.
+            continue  # It is computed again in each iteration.
         name = target_of(source, bound)
         yield Report(
             bound.site,

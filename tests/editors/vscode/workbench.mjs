@@ -66,14 +66,14 @@ export class Workbench {
   }
 
   /** Saves what was changed, which must show as changed before; each group has an active tab, so no tab may be left unsaved.
-   *  On a busy machine the key may come to nothing, and is pressed again. */
+   *  It is asked for by name: the key of saving goes to the panel that has the focus, which on a busy machine may be another than the editor. */
   async save() {
     await this.see(".tab.active.dirty");
     const saved = async () => {
-      await this.press("Control+s");
+      await this.run("File: Save All");
       await this.see(".tab.dirty", { state: "detached", timeout: SHORT });
     };
-    await again(saved, async () => {});
+    await again(saved, () => this.press("Escape"));
   }
 
   /** Puts the cursor there; on a busy machine the box may lose what was typed, and is asked again. */

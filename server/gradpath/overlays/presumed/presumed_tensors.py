@@ -17,6 +17,7 @@ from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Made, Undefined
 from gradpath.interpreter.values import Object, Unknown, Value
 from gradpath.overlays.presumed import branches, conditions, frozen, model_parts, weights
+from gradpath.overlays.presumed.as_given import as_given
 from gradpath.overlays.presumed.dependence import hearsay
 from gradpath.overlays.presumed.roles import names_batches, role_of
 from gradpath.overlays.torch.module_methods import note_drawn
@@ -57,7 +58,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
         assert isinstance(flagged, Site)
         machine.emit(Flagged(made, value=True, site=flagged))
         return made
-    sources = _sources_of(machine, unknown)
+    sources = as_given(machine, unknown, _sources_of(machine, unknown))
     match unknown.kind:
         case Kind.PLAIN:
             made = machine.autograd.tensor(dtype=None)
@@ -278,7 +279,8 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
         )
         made.origin = unknown.site
         return made
-    sources = graph_sources(machine, branches.lively(machine, result.sources, result.sources[0]))
+    given = graph_sources(machine, branches.lively(machine, result.sources, result.sources[0]))
+    sources = as_given(machine, result, given)
     model = role_of(result.sources[0]) == "model"
     name = conditions.callee(result)
     onward = (conditions.INPUT if model else conditions.LOSS).of(name)

@@ -46,6 +46,7 @@ from gradpath.overlays.presumed import (
     weights,
 )
 from gradpath.overlays.presumed.absences import is_cleared, note_handed
+from gradpath.overlays.presumed.as_given import note_graphs
 from gradpath.overlays.presumed.asked import computed_without_gradients, is_open
 from gradpath.overlays.presumed.callbacks import hand_over
 from gradpath.overlays.presumed.clearing import ASKING, OVERWRITING, dotted_name, is_gradient
@@ -389,6 +390,7 @@ def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Va
     callee = owner if owner is not None and is_method_of_tensors(unknown.name) else unknown
     made = machine.unknown_from(Call(callee, unknown.name, tuple(arguments.all())), _key(unknown, arguments), data=data)
     if isinstance(made, Unknown):
+        note_graphs(machine, made, arguments.all())
         built_optimizers.note(machine, made, arguments)
         model = _settle(machine, unknown, arguments, made)
         is_model = model is not None and role_of(model) == "model"

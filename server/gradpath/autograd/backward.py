@@ -354,7 +354,7 @@ def check_saved(node: Node, call: BackwardCall) -> None:
 def _gradient(autograd: Autograd, of: Tensor, graph: tuple[Node, ...], create_graph: bool) -> Tensor:
     result = Tensor(shape=of.shape, dtype=of.dtype, inference=autograd.inference)
     result.origin = autograd.recorder.site()
-    result.operation = "gradient"
+    result.operation, result.several = "gradient", of.several
     if create_graph and graph:
         result.node = graph[0] if len(graph) == 1 else Node("sum of gradients", graph, result.origin)
         result.provenance = of_any(node.provenance for node in graph)

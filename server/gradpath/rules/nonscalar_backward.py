@@ -38,9 +38,10 @@ def _report(trace: Trace, source: Source, failure: Failed, root: Tensor) -> Repo
     method = call is not None and isinstance(call.func, ast.Attribute) and loss is getattr(call.func, "value", None)
     mean, total = (edits.followed(name, loss, f".{way}()") if loss is not None else f".{way}()" for way in _WAYS)
     fixes = source.proposed(_fixes(trace, source, failure, loss, _WAYS if method else ("sum",)))
+    needing = "`backward()`" if method or call is None else f"`{source.short(failure.site, call.func, 30)}`"
     return Report(
         failure.site,
-        f"`{name}` has {_size(root)}, but `backward()` needs a single number",
+        f"`{name}` has {_size(root)}, but {needing} needs a single number",
         tuple(steps),
         raised_at=failure.site,
         pytorch=f"RuntimeError: {MESSAGES[FaultKind.NOT_SCALAR]}",

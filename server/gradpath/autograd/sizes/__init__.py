@@ -136,7 +136,7 @@ def size(word: str, given: Given) -> Shape | None:
         return None
 
 
-WIDENING = frozenset({"broadcast", "same", "squeeze", "flatten", "ravel", "view"})
+WIDENING = frozenset({"broadcast", "same", "squeeze", "flatten", "ravel", "view", "cat"})
 """Words for results that have an entry for each sample of a batch, whatever else the call says."""
 
 OF_FIRST = frozenset({"linear", "inner", "matmul", "embedding"})

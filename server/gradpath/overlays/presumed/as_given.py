@@ -1,4 +1,4 @@
-"""The graphs that tensors had when an unseen call was given them; what is written into them later is not in its result."""
+"""The graphs that tensors had when an unseen call was given them: later writes are not in its result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def as_given(machine: Machine, made: Unknown, sources: Sequence[Tensor]) -> list
 
     It has to be a tensor: an object may read what it was given later.
     """
-    graphs: dict[Tensor, tuple[Node | None, bool]] = machine.remembered.get((_GRAPHS, made.number), {})
+    graphs = machine.remembered.get((_GRAPHS, made.number))
+    if not isinstance(graphs, dict):
+        return list(sources)
     return [then for each in sources if (then := _then(each, graphs.get(each))) is not None]
 
 

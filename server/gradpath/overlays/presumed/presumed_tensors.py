@@ -53,7 +53,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
         return _with_graph(machine, unknown)
     if is_required(machine, unknown):
         made = machine.autograd.tensor(requires_grad=True, dtype=None)
-        made.origin = unknown.site
+        made.origin, made.several = unknown.site, _of_batch(machine, unknown)
         flagged = machine.remembered[_REQUIRED, unknown.number]
         assert isinstance(flagged, Site)
         machine.emit(Flagged(made, value=True, site=flagged))

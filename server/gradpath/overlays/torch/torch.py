@@ -222,7 +222,7 @@ def _linspace(machine: Machine, arguments: Arguments) -> Value:
     made = finish(machine, arguments, (steps if isinstance(steps, int) else None,), "float32")
     if sources and isinstance(made, TensorValue) and machine.autograd.grad_enabled:
         made = wrap(machine.autograd.presumed(sources, name="torch.linspace"))
-    return made
+    return _counted(made, steps)
 
 
 def _identity_matrix(machine: Machine, arguments: Arguments) -> Value:

@@ -10,6 +10,7 @@ from gradpath.interpreter.iteration import Container, Iteration, iterate
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Holder, Set
+from gradpath.interpreter.origins import Call, Item
 from gradpath.interpreter.values import (
     CONSTANTS,
     UNDEFINED,
@@ -20,6 +21,7 @@ from gradpath.interpreter.values import (
     Object,
     Unknown,
     Value,
+    identity,
 )
 
 Convert = Callable[[Machine, Arguments], Value]
@@ -129,3 +131,17 @@ _COMMON = frozenset({"__init__", "clear", "copy", "pop", *_SPECIAL})
 
 MAPPING = _COMMON | {"get", "items", "keys", "setdefault", "update", "values"}
 SEQUENCE = _COMMON | {"append", "count", "extend", "index", "insert", "remove", "reverse", "sort"}
+
+
+def type_question(value: Value, kind: Value) -> tuple[object, ...]:
+    """The key of the unknown answer of `isinstance`: what one callee gives is of one type each time."""
+    return ("isinstance", _source(value), identity(kind))
+
+
+def _source(value: Value) -> object:
+    match value:
+        case Unknown(origin=Call(of=Unknown() as callee, name=name)):
+            return ("given by", callee.number, name)
+        case Unknown(origin=Item(of=Unknown() as whole, key=int() | str() as key)):
+            return ("item", _source(whole), key)
+    return identity(value)

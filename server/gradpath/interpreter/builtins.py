@@ -8,7 +8,7 @@ from functools import cache, partial
 
 from gradpath.interpreter import classes, outside
 from gradpath.interpreter.bounds import is_whole, length_of
-from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass, is_instance
+from gradpath.interpreter.builtin_types import MAPPING, SEQUENCE, TypeClass, is_instance, type_question
 from gradpath.interpreter.containers import List, Slice, ordered
 from gradpath.interpreter.defining import TYPE
 from gradpath.interpreter.doubt import is_awaited
@@ -19,7 +19,7 @@ from gradpath.interpreter.lengths import lengths_of
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Set, make_dict
 from gradpath.interpreter.operators import add, bounded, negation, text_of
-from gradpath.interpreter.origins import Call, Item, Made
+from gradpath.interpreter.origins import Made
 from gradpath.interpreter.ranges import backwards, make_range, unknown_numbers
 from gradpath.interpreter.values import (
     CONSTANTS,
@@ -41,18 +41,8 @@ def _isinstance(machine: Machine, arguments: Arguments) -> Value:
     value, kind = arguments.get(0, "obj", None), arguments.get(1, "cls", None)
     answer = is_instance(machine, value, kind)
     if answer is None:
-        return machine.unknown("isinstance", ("isinstance", _source(value), identity(kind)), (value,), data=True)
+        return machine.unknown("isinstance", type_question(value, kind), (value,), data=True)
     return answer
-
-
-def _source(value: Value) -> object:
-    """What tells the type of a value: what one callee gives is of one type each time."""
-    match value:
-        case Unknown(origin=Call(of=Unknown() as callee, name=name)):
-            return ("given by", callee.number, name)
-        case Unknown(origin=Item(of=Unknown() as whole, key=int() | str() as key)):
-            return ("item", _source(whole), key)
-    return identity(value)
 
 
 def _issubclass(machine: Machine, arguments: Arguments) -> Value:

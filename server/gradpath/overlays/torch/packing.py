@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.ops import op_of
-from gradpath.interpreter.builtin_types import TypeClass
+from gradpath.interpreter.builtin_types import TypeClass, type_question
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value, identity
+from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed.presumed_tensors import presume_tensor
 from gradpath.overlays.torch.operations import call_operation, run_operation
@@ -106,7 +106,7 @@ PACKED_SEQUENCE = TypeClass("PackedSequence", _sequence, lambda value: isinstanc
 
 def is_packed(machine: Machine, unknown: Unknown) -> bool:
     """True if the path has decided that something unknown is a packed sequence: `isinstance(x, PackedSequence)`."""
-    answer = machine.unknowns.get(("isinstance", identity(unknown), identity(PACKED_SEQUENCE)))
+    answer = machine.unknowns.get(type_question(unknown, PACKED_SEQUENCE))
     return answer is not None and machine.decided(answer) is True
 
 

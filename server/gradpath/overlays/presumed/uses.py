@@ -29,6 +29,7 @@ from gradpath.overlays.presumed.back_propagated import (
 from gradpath.overlays.presumed.clearing import trains
 from gradpath.overlays.presumed.conventions import is_conventional
 from gradpath.overlays.presumed.places import WRAPPERS, kept_as, place_of
+from gradpath.overlays.presumed.python_generators import gives_batches
 from gradpath.overlays.presumed.roles import (
     CRITERION,
     SETTINGS,
@@ -165,7 +166,8 @@ def note_call(machine: Machine, callee: Unknown) -> None:
     node = machine.node
     if isinstance(node, ast.Call):
         if not callee.role and _may_have_role(callee):
-            callee.role = _role_here(machine, place_of(node.func), inherited=is_inherited(callee))
+            used = _role_here(machine, place_of(node.func), inherited=is_inherited(callee))
+            callee.role = "loader" if gives_batches(machine) else used
             if not callee.role and (role := _role_here(machine, _method(node.func))):
                 callee.role = role
                 machine.remembered[_METHOD, callee.number] = True

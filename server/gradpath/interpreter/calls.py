@@ -153,6 +153,9 @@ def _run(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFuncti
             _fill_tables(machine, frame)
             return machine.unknown(CAUSE, None, tuple(frame.scope.variables.values()))
         return _result(stop.value)
+    except Exhausted:
+        machine.trace.interrupted.add(node)
+        raise
     finally:
         machine.frame, machine.node = before, caller
 

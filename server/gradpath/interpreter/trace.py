@@ -29,7 +29,8 @@ class Trace:
 
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
-    went on, and `interrupted` the functions that had been called by then. `given` has the arguments of the function
+    went on. `interrupted` are the functions that had been called by then, and those of other files that were left
+    before their end. `given` has the arguments of the function
     that was entered, and `returned` what it returned; `begun` events had happened while its object was made.
     `survived` are the places of exceptions that are not certain, and `fell_through` says that a function that gives a
     value went past a `raise` to its end: no run of it comes further.
@@ -106,7 +107,7 @@ class Trace:
     @property
     def is_complete(self) -> bool:
         """True if the trace has every event about gradients before its end: no such code was given up."""
-        return not (self.truncated or (self.given_up and _leaves_out(self)))
+        return not (self.truncated or ((self.given_up or self.interrupted) and _leaves_out(self)))
 
     def failures(self) -> list[Failed]:
         """The exceptions that nothing caught."""

@@ -120,7 +120,7 @@ def rewrapped_terms(trace: Trace) -> Iterator[Rewrapping]:
                 or True not in (term.one_element, source.one_element)
                 or id(term) in trained
                 or not (unseen or any(id(leaf) in learners for leaf in leaves([source.node])))
-                or any(source.node in reach(run.call.roots) for run in runs)
+                or any(source.node in reach(run.call.starts) for run in runs)
             ):
                 continue
             site = _wrapped_at(trace, term)

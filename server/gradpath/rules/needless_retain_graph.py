@@ -56,7 +56,7 @@ def _is_last(trace: Trace, run: BackwardRan, later: Sequence[BackwardRan]) -> bo
 
     A call that stops at its inputs frees nothing before them; where that part is used later, it is not told apart.
     """
-    nodes = reach(run.call.roots)
+    nodes = reach(run.call.starts)
     graph = {node for node in nodes if node.accumulates is None}
     if run.call.create_graph or any(node.is_open for node in graph):
         return False

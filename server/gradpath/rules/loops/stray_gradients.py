@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.gradient_flow import Effect, Entry, concerning, flow_of, moment_of
-from gradpath.findings.graphs import is_of_terms, leaves, nodes_of, reached_leaves, takers
+from gradpath.findings.graphs import is_of_terms, leaves, reached_leaves, takers
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
@@ -189,7 +189,7 @@ def _is_scored(trace: Trace, leaf: Tensor, mine: set[int], ran: BackwardRan, mad
     using = takers(trace, ran).get(id(leaf))
     if not using or not all(any(id(each) in made for each in leaves([node])) for node in using):
         return False
-    zone = (node for node in reachable(nodes_of(ran.call.roots), _added_to) if not node.is_open)
+    zone = (node for node in reachable(ran.call.starts, _added_to) if not node.is_open)
     given = (edge.accumulates for node in zone for edge in node.edges)
     return any(leaf is not None and id(leaf) in mine for leaf in given)
 

@@ -9,7 +9,7 @@ from functools import partial
 from gradpath.autograd.aliases import memory_of, whole_of
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Node, Shape, Tensor
 from gradpath.findings.gradient_flow import flow_of, lent
-from gradpath.findings.graphs import leaves, nodes_of, takes, terms_of
+from gradpath.findings.graphs import leaves, takes, terms_of
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Source, Step
@@ -131,7 +131,7 @@ def _terms(trace: Trace) -> list[list[tuple[Node, set[int]]]]:
     """The terms of the losses of each backward, with the leaves, by identity, that each leads to."""
     found = []
     for ran in trace.of(BackwardRan):
-        zone = terms_of(nodes_of(ran.call.roots))
+        zone = terms_of(ran.call.starts)
         terms = dict.fromkeys(term for node in zone for term in node.edges if term not in zone)
         found.append([(term, set(map(id, leaves([term])))) for term in terms])
     return found

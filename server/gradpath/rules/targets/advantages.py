@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.gradient_flow import Effect, flow_of, place_in
-from gradpath.findings.graphs import built_of, is_of_terms, leads_to, leaves, nodes_of
+from gradpath.findings.graphs import built_of, is_of_terms, leads_to, leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted, name_of, short_operation
 from gradpath.interpreter.events import BackwardRan, Built, Cleared, Site, Stepped
@@ -75,7 +75,7 @@ def products(built: Mapping[Node, Built], ran: BackwardRan, *, leaves_too: bool 
 
     With `leaves_too` also those with a leaf.
     """
-    todo, seen = nodes_of(ran.call.roots), set[Node]()
+    todo, seen = list(ran.call.starts), set[Node]()
     while todo:
         node = todo.pop()
         if node in seen:

@@ -50,7 +50,7 @@ def collapsing(trace: Trace, source: Source) -> Iterator[Report]:
 
 def ends(ran: BackwardRan) -> Iterator[tuple[Node, bool]]:
     """The nodes that a loss is a sum of multiples of, and whether a smaller loss makes each larger."""
-    starts = nodes_of(ran.call.roots)
+    starts = ran.call.starts
     zone = terms_of(starts)
 
     def parts(each: tuple[Node, bool]) -> list[tuple[Node, bool]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
-from gradpath.findings.graphs import is_sum, leaves, nodes_of, reached_leaves
+from gradpath.findings.graphs import is_sum, leaves, reached_leaves
 from gradpath.interpreter.events import BackwardRan, Built, Site
 from gradpath.interpreter.trace import Trace
 from gradpath.support.fast_dataclasses import dataclass
@@ -29,7 +29,7 @@ def constant_gradients(trace: Trace, ran: BackwardRan) -> Iterator[ConstantGradi
     asked = [event.call for event in trace.of(BackwardRan) if not event.call.accumulates]
     if not any(not call.create_graph for call in asked):
         return
-    measured = _without_weights(nodes_of(ran.call.roots))
+    measured = _without_weights(list(ran.call.starts))
     reached = {id(leaf) for leaf in reached_leaves(ran) if leaf.is_weight}
     for event in trace.of(Built):
         if event.node not in measured or not is_sum(event.node):

@@ -125,9 +125,9 @@ def constant_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[T
 
 
 def _terms(trace: Trace, source: Source, ran: BackwardRan, asked: list[BackwardCall]) -> Iterator[Term]:
-    zone = terms_of(nodes_of(ran.call.roots))
-    graph = reach(ran.call.roots)
-    scalar = of_one_element(nodes_of(ran.call.roots)) if _is_of_a_scalar(trace, ran) else {}
+    zone = terms_of(ran.call.starts)
+    graph = reach(ran.call.starts)
+    scalar = of_one_element(ran.call.starts) if _is_of_a_scalar(trace, ran) else {}
     for tensor, event, baseline in constants(trace, ran):
         operands = event.operands
         unlearned = _unlearned(trace, source, ran, tensor, event.site, scalar=event.node in scalar)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import Tensor
-from gradpath.findings.graphs import built_of, is_sum, nodes_of, terms_of, uses_of, without_graph
+from gradpath.findings.graphs import built_of, is_sum, terms_of, uses_of, without_graph
 from gradpath.findings.stories import short_operation
 from gradpath.findings.syntax import class_of
 from gradpath.interpreter.events import BackwardRan, Built, Site
@@ -22,7 +22,7 @@ _SHIFTING = ("add", "sub", "rsub")
 
 def terms(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Site]]:
     """The terms with a graph that the loss is a sum of, and where each was computed."""
-    zone, built = terms_of(nodes_of(ran.call.roots)), built_of(trace)
+    zone, built = terms_of(ran.call.starts), built_of(trace)
     nodes = (node for node in sorted(zone, key=lambda each: each.number) if node in built)
     for tensor in (each for node in nodes for each in built[node].operands):
         if tensor.node is not None and tensor.node not in zone:
@@ -41,7 +41,7 @@ def on_the_way(value: Tensor, starts: Iterable[Tensor]) -> Iterator[Tensor]:
 def constants(trace: Trace, ran: BackwardRan) -> Iterator[tuple[Tensor, Built, bool]]:
     """The terms of a loss without a graph, where each is added, and whether it is subtracted, as a baseline is."""
     built = built_of(trace)
-    for node in terms_of(nodes_of(ran.call.roots)):
+    for node in terms_of(ran.call.starts):
         event = built.get(node)
         if event is None or not is_sum(node):
             continue

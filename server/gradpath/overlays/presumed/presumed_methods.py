@@ -137,12 +137,12 @@ def _presuming(machine: Machine, condition: Presumption, run: Callable[[], Value
 def _is_handed_loss(receiver: Unknown, given: Value) -> bool:
     """True if `receiver.backward(given)` is a method of an engine, which takes the loss: a tensor's takes a gradient.
 
-    A model is not a loss, and a value with a graph is not a gradient that is passed in.
+    A model is not a loss, and a value with a graph is not a gradient that is passed in. A leaf may be one.
     """
     if role_of(receiver) == "model":
         return isinstance(given, (TensorValue, Unknown))
     has_graph = isinstance(given, Unknown) and given.kind is Kind.LIVE
-    has_graph = has_graph or (isinstance(given, TensorValue) and given.tensor.requires_grad)
+    has_graph = has_graph or (isinstance(given, TensorValue) and given.tensor.node is not None)
     return receiver.tensor is None and has_graph
 
 

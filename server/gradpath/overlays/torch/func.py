@@ -148,6 +148,26 @@ def _vmap(machine: Machine, arguments: Arguments) -> Value:
     return NativeFunction("vmap", run)
 
 
+def _jvp(machine: Machine, arguments: Arguments) -> Value:
+    """`jvp(f, primals, tangents)`: what `f` gives, on its graph, and the derivative, which is not worked out."""
+    primals, derivative = arguments.get(1, "primals", None), _derivative(machine, "jvp", arguments)
+    if not isinstance(primals, tuple) or "has_aux" in arguments.keywords:
+        return derivative
+    return machine.call(arguments.get(0, "func", None), Arguments(list(primals))), derivative
+
+
+def _vjp(machine: Machine, arguments: Arguments) -> Value:
+    """`vjp(f, *primals)`: what `f` gives, on its graph, and a function of which nothing is worked out."""
+    if "has_aux" in arguments.keywords or arguments.open:
+        return _derivative(machine, "vjp", arguments)
+    result = machine.call(arguments.get(0, "func", None), Arguments(arguments.positional[1:]))
+    return result, NativeFunction("vjp", lambda m, a: m.unknown("torch.func.vjp", None, (result, *a.all())))
+
+
+def _derivative(machine: Machine, name: str, arguments: Arguments) -> Value:
+    return machine.unknown(f"torch.func.{name}", None, tuple(arguments.all()))
+
+
 def _transform(name: str) -> NativeFunction:
     return NativeFunction(
         name,
@@ -160,12 +180,11 @@ def _transform(name: str) -> NativeFunction:
 NAMES: Names = {
     "torch.func.functional_call": functional_call,
     "torch.nn.utils.stateless.functional_call": functional_call,
-    **{
-        f"torch.func.{name}": _transform(name)
-        for name in ("grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
-    },
+    **{f"torch.func.{name}": _transform(name) for name in ("grad_and_value", "jacrev", "jacfwd", "hessian")},
     "torch.func.stack_module_state": _stack_module_state,
     "torch.func.grad": _gradient,
+    "torch.func.jvp": _jvp,
+    "torch.func.vjp": _vjp,
     "torch.func.vmap": _vmap,
     "torch.vmap": _vmap,
 }

@@ -14,7 +14,7 @@ from gradpath.interpreter.events import Flagged, Site
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
-from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Made, Undefined
+from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Made, Parameter, Undefined
 from gradpath.interpreter.values import Object, Unknown, Value
 from gradpath.overlays.presumed import branches, conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.as_given import as_given
@@ -39,13 +39,33 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
     made.tensor.label, made.tensor.lone = unknown.label, _is_lone(machine, unknown)
     if isinstance(unknown.origin, Undefined):
         made.tensor.label = unknown.label or unknown.origin.name
+    if (given := _handed_in(unknown)) is not None:
+        machine.remembered[HANDED_IN, made.tensor] = given
     if unknown.kind is not Kind.CUT:
         made.tensor.inference = False  # It may have been there before the block of `inference_mode` that uses it.
     return made
 
 
+HANDED_IN = "parameter without an argument"
+"""With a tensor, the key under which a path remembers of which such parameter it is a part, or made by methods."""
+
 _BEING_MADE = Object()
 """Stands for the tensor of an unknown value while that is made: a container may hold what it was read from."""
+
+
+def _handed_in(value: Value) -> Unknown | None:
+    """The parameter without an argument that a value is, is a part of, or was made of by methods of tensors alone."""
+    while isinstance(value, Unknown) and value.kind is Kind.ANYTHING and not value.is_data:
+        match value.origin:
+            case Parameter():
+                return value
+            case Item(of=of):
+                value = of
+            case Call(of=Unknown() as of, name=name) if is_method_of_tensors(name):
+                value = of
+            case _:
+                return None
+    return None
 
 
 def _materialised(machine: Machine, unknown: Unknown) -> Tensor:

@@ -14,7 +14,7 @@ from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.presumed import conditions, model_parts, weights
+from gradpath.overlays.presumed import conditions, model_parts, vectors, weights
 from gradpath.overlays.presumed.absences import is_in_no_other_graph, may_be_used
 from gradpath.overlays.presumed.presumed_tensors import graph_sources
 from gradpath.overlays.torch.backward_calls import keeps
@@ -31,6 +31,8 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
     inputs = unseen or tensors_in(machine, wanted, presume=True)
     sampled = bool(unseen) or (isinstance(wanted, List) and wanted.open)
     seeds = arguments.get(2, "grad_outputs", None)
+    if seeds is None:
+        vectors.settle_products(machine, outputs, wanted, inputs)
     retain = keeps(machine, arguments.get(3, "retain_graph", None))
     create = keeps(machine, arguments.get(4, "create_graph", False)) is True
     unused = arguments.keywords.get("allow_unused", arguments.get(6, "allow_unused", None))
@@ -46,6 +48,7 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
         seeds=None if seeds is None else tensors_in(machine, seeds),
         known=engine.Known(sampled, partial(is_in_no_other_graph, machine), partial(may_be_used, machine)),
     )
+    vectors.note_gradients(machine, results, wanted, inputs)
     gradients: list[Value] = [None if each is None else wrap(each) for each in results]
     return List(gradients, open=True) if sampled else tuple(gradients)
 

@@ -11,7 +11,7 @@ from gradpath.interpreter.iteration import SOME
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.run import presumed_instance
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
-from gradpath.overlays.presumed.fitting import class_of_items, fitting_class, read_for
+from gradpath.overlays.presumed.fitting import class_of_items, fitting_class, is_used_by_its_methods, read_for
 from gradpath.overlays.presumed.unknowns import unknown_parameter
 from gradpath.overlays.torch.nn import MODULE, ModuleInstance
 
@@ -24,9 +24,9 @@ def annotated_parameter(
     """The presumed instance for a parameter without an argument; `UNDEFINED` if its class is unknown.
 
     Its class is that of the annotation, or the only class of the checked file `tree` that fits; one that fits its items
-    makes it a list of instances. Of a class with an unseen base that is no module, or without a `forward` of its own,
-    less would be known than of an unknown value. The path decides whether it is one: another path shows what does not
-    depend on that.
+    makes it a list of instances. Of a class with an unseen base that is no module, or without a `forward` of its own
+    where more than its methods is used, less would be known than of an unknown value. The path decides whether it is
+    one: another path shows what does not depend on that.
     """
     if default is not UNDEFINED and not isinstance(default, Instance):
         return UNDEFINED
@@ -57,7 +57,9 @@ def annotated_parameter(
     finally:
         making.discard(cls)
     if isinstance(made, ModuleInstance) and not fitted and not _has_forward(cls):
-        return UNDEFINED
+        machine.surveyed.update(() if tree is None else read_for(function, tree))
+        if tree is None or not is_used_by_its_methods(function, tree, argument, cls):
+            return UNDEFINED
     if not isinstance(made, ModuleInstance):
         return made
     if making:

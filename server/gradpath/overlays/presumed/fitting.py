@@ -81,6 +81,12 @@ def class_of_items(function: Function, tree: ast.Module, argument: ast.arg) -> C
     return cls if isinstance(cls, Class) and cls.node is chosen.node else None
 
 
+def is_used_by_its_methods(function: Function, tree: ast.Module, argument: ast.arg, cls: Class) -> bool:
+    """True if all that a function does with a parameter is what a class of the file `tree` has methods for."""
+    usage = usage_in(function, argument.arg, tree)
+    return not usage.calls and any(each.node is cls.node and _fits(usage, each, "model") for each in profiles_of(tree))
+
+
 def _is_whole(usage: Usage, profile: Profile, role: str) -> bool:
     """True if something is more than called, or may be a network of which the file makes the parts."""
     return not usage.calls or (profile.is_module and not usage.is_part and role != "loss")

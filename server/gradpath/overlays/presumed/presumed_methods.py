@@ -367,7 +367,7 @@ def _requires_grad(machine: Machine, receiver: Unknown, arguments: Arguments) ->
         if arguments.get(0, "requires_grad", True) is not True:
             release(machine, receiver)
             return NotImplemented
-        require(machine, receiver)  # It may be a module as well, which never is used as a tensor.
+        require(machine, receiver, refuses=False)  # It may be a module as well, which never is used as a tensor.
         return receiver
     machine.call(presume_tensor(machine, receiver).attribute(machine, "requires_grad_"), arguments)
     if receiver.kind is Kind.PLAIN:

@@ -72,12 +72,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
     if unknown.kind is Kind.LIVE:
         return _with_graph(machine, unknown)
     if is_required(machine, unknown):
-        made = machine.autograd.tensor(requires_grad=True, dtype=None)
-        made.origin, made.several = unknown.site, _of_batch(machine, unknown)
-        flagged = machine.remembered[_REQUIRED, unknown.number]
-        assert isinstance(flagged, Site)
-        machine.emit(Flagged(made, value=True, site=flagged))
-        return made
+        return _flagged(machine, unknown)
     sources = as_given(machine, unknown, _sources_of(machine, unknown))
     match unknown.kind:
         case Kind.PLAIN:
@@ -125,6 +120,19 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             if made.node is not None:
                 weights.attach(machine, unknown, made.node)
             return made
+
+
+def _flagged(machine: Machine, unknown: Unknown) -> Tensor:
+    """The leaf that something is which the program has flagged."""
+    made = machine.autograd.tensor(requires_grad=True, dtype=None)
+    made.origin, made.several = unknown.site, _of_batch(machine, unknown)
+    presumed = machine.remembered[_LEAF, unknown.number]
+    if isinstance(presumed, Presumption):
+        made.flag_either_way(presumed)
+    flagged = machine.remembered[_REQUIRED, unknown.number]
+    assert isinstance(flagged, Site)
+    machine.emit(Flagged(made, value=True, site=flagged))
+    return made
 
 
 def note_gradients_off(machine: Machine, unknown: Unknown) -> None:
@@ -368,9 +376,13 @@ def graph_sources(machine: Machine, values: tuple[Value, ...], depth: int = 3) -
     return list(dict.fromkeys(found))
 
 
-def require(machine: Machine, unknown: Unknown) -> None:
-    """The program called `requires_grad_()` of it: as soon as it is used as a tensor, it is a leaf."""
+def require(machine: Machine, unknown: Unknown, *, refuses: bool) -> None:
+    """The program has flagged it: as soon as it is used as a tensor, it is a leaf.
+
+    That is presumed unless the way it was flagged `refuses` results: `requires_grad_()` leaves one as it is.
+    """
     machine.remembered[_REQUIRED, unknown.number] = machine.site()
+    machine.remembered[_LEAF, unknown.number] = None if refuses else conditions.LEAF.of(conditions.name_of(unknown))
 
 
 def release(machine: Machine, unknown: Unknown) -> None:
@@ -383,7 +395,7 @@ def is_required(machine: Machine, unknown: Unknown) -> bool:
     return (_REQUIRED, unknown.number) in machine.remembered
 
 
-_REQUIRED = "required to have a gradient"
+_REQUIRED, _LEAF = "required to have a gradient", "required to have a gradient, if it is a leaf"
 
 
 def is_made_leaf(unknown: Unknown) -> bool:

@@ -37,7 +37,7 @@ def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -
         presume_tensor(machine, unknown).set_attribute(machine, name, value)
         return
     if name == "requires_grad" and value is True and not unknown.is_object and role_of(unknown) != "model":
-        require(machine, unknown)
+        require(machine, unknown, refuses=True)
     if name == "grad":
         weights.clear(machine)
         gone = value is None

@@ -19,10 +19,12 @@ from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import following, same_activation, with_time
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.events import BackwardRan, Mutated, Replaced, Site, Stepped, iterations_between
+from gradpath.interpreter.events import BackwardRan, Mutated, Replaced, Site, Stepped, Stored, iterations_between
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.stray_gradients import stray_gradients
+from gradpath.rules.loops.summed_reads import summed_reads
+from gradpath.source.index import contents, inside
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -43,6 +45,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             if not _only_shows(trace, first, second):
                 reported.add(again.site.node)
                 yield _report(trace, source, first, again, second)
+    for read, again, sum_read in summed_reads(trace):
+        if again.site.node not in reported:
+            reported.add(again.site.node)
+            yield _report(trace, source, read, again, sum_read)
     for stray in stray_gradients(trace):
         if stray.own.site.node not in reported:
             fixes = source.proposed(_fixes(trace, source, stray.step, stray.own))
@@ -101,8 +107,15 @@ def _only_shows(trace: Trace, first: Update, second: Update) -> bool:
     return False
 
 
-def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, second: Update) -> Report:
-    update = statement_of(trace, first.site.node) if isinstance(first, Replaced) else None
+def _report(
+    trace: Trace, source: Source, first: Update | Stored, again: BackwardRan, second: Update | Stored
+) -> Report:
+    match first:
+        case Mutated():
+            whole = updated_by_hand(trace, first) is None
+        case _:
+            whole = not isinstance(first, Stepped)
+    update = statement_of(trace, first.site.node) if whole else None
     backward, step = source.short(again.site, limit=32), source.short(first.site, update, limit=32)
     asked = iterations_between(first.site.loops, second.site.loops) is None
     when = "asked again" if asked else following(trace, again.site, first.site)
@@ -115,10 +128,30 @@ def _report(trace: Trace, source: Source, first: Update, again: BackwardRan, sec
             *([] if asked else [Step(second.site, "uses the sum of all iterations' gradients")]),
         ),
         help=f"clear the gradients once in each {'call of the closure' if asked else 'iteration'}, before the backward",
-        fixes=source.proposed(
-            _fixes(trace, source, second, again) if isinstance(second, Stepped) else _clearing(trace, source)
-        ),
+        fixes=source.proposed(_fixes_of(trace, source, second, again)),
     )
+
+
+def _fixes_of(trace: Trace, source: Source, second: Update | Stored, again: BackwardRan) -> Iterator[Fix]:
+    match second:
+        case Stepped():
+            yield from _fixes(trace, source, second, again)
+        case Mutated() | Replaced() if updated_by_hand(trace, second) is not None:
+            yield from _clearing(trace, source)
+        case _:
+            yield from _cleared_once_read(trace, source, second.site)
+
+
+def _cleared_once_read(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
+    """`x.grad = None` after the statement that keeps it, where that names one leaf."""
+    statement = statement_of(trace, site.node)
+    scopes = inside(statement, ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
+    passing = (each for scope in scopes for each in contents(scope).attributes)
+    names = {source.text(site, each) for each in contents(statement).attributes if each.attr == "grad"}
+    if len(names) == 1 and names.isdisjoint(source.text(site, each) for each in passing):
+        line = f"{names.pop()} = None"
+        edit = edits.insert_after(source.document(site), statement, line)
+        yield from Fix.of(Repair(Way.CLEAR_LATER, text=line), Safety.UNSAFE, edit)
 
 
 def _fixes(trace: Trace, source: Source, step: Stepped, again: BackwardRan) -> Iterator[Fix]:

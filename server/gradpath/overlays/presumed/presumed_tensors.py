@@ -28,6 +28,10 @@ def presume_tensor(machine: Machine, unknown: Unknown) -> TensorValue:
     """The tensor of an unknown value, created when it is first used as one."""
     if isinstance(unknown.tensor, TensorValue):
         return unknown.tensor
+    gradient = _gradient_of(machine, unknown)
+    if gradient is not None:
+        unknown.tensor = found = wrap(gradient)
+        return found
     unknown.tensor = _BEING_MADE
     made = None
     try:
@@ -133,6 +137,22 @@ def _flagged(machine: Machine, unknown: Unknown) -> Tensor:
     assert isinstance(flagged, Site)
     machine.emit(Flagged(made, value=True, site=flagged))
     return made
+
+
+def reads_gradient(machine: Machine, unknown: Unknown, name: str) -> bool:
+    """True if an attribute of a gradient that a backward has left is asked for, which leaves it as it is."""
+    reads = name == "data" or (is_method_of_tensors(name) and not name.endswith("_"))
+    return reads and _gradient_of(machine, unknown) is not None
+
+
+def _gradient_of(machine: Machine, unknown: Unknown) -> Tensor | None:
+    """What backwards without `create_graph` have left in the parameters of an unseen model, if that is what is read."""
+    match unknown.origin:
+        case Attribute(of=Unknown(kind=Kind.PARAMETER) as parameter, name="grad"):
+            held = (each for model in model_parts.models_of_parameter(parameter) for each in weights.of(machine, model))
+            found = next((each.grad for each in held if each.grad is not None), None)
+            return found if found is not None and not found.requires_grad else None
+    return None
 
 
 def note_gradients_off(machine: Machine, unknown: Unknown) -> None:

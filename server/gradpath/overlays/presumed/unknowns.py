@@ -58,6 +58,7 @@ from gradpath.overlays.presumed.presumed_tensors import (
     is_method_of_tensors,
     is_required,
     presume_tensor,
+    reads_gradient,
 )
 from gradpath.overlays.presumed.roles import SETTINGS, is_option, role_of, role_of_name
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
@@ -218,6 +219,7 @@ def unknown_attribute(machine: Machine, unknown: Unknown, name: str) -> Value:
     if unknown.kind is Kind.PARAMETER and name == "grad" and is_cleared(machine, unknown):
         return None
     own = (unknown.kind, name) in ((Kind.PARAMETER, "data"), (Kind.LIVE, "grad"))
+    own = own or reads_gradient(machine, unknown, name)
     if own or (isinstance(unknown.tensor, TensorValue) and name not in METHODS and not _may_be_part(unknown, name)):
         return presume_tensor(machine, unknown).attribute(machine, name)
     data = name in plain_data.TELLING or is_option(name) or plain_data.is_part(unknown, name)

@@ -87,6 +87,9 @@ _MODEL_PART = regex(r"^_?(net|model)_?(?=\w)|_?(net|network|model|module)$", re.
 SETTINGS = "settings"
 """The role of what is called like an optimizer, as `opt` is, and is used as settings are."""
 
+TENSOR = "tensor"
+"""The role of what is called like a model, as `E` is, and is used as only tensors are."""
+
 
 @cache
 def role_of_name(name: str) -> str:

@@ -28,6 +28,7 @@ from gradpath.overlays.presumed.back_propagated import (
 )
 from gradpath.overlays.presumed.clearing import trains
 from gradpath.overlays.presumed.conventions import is_conventional
+from gradpath.overlays.presumed.misnamed import settings_called_optimizers, tensors_called_models
 from gradpath.overlays.presumed.places import WRAPPERS, kept_as, place_of
 from gradpath.overlays.presumed.python_generators import gives_batches
 from gradpath.overlays.presumed.roles import (
@@ -333,7 +334,7 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
     for place in _optimized(body):
         roles.setdefault(place, "model")
     holders = {place.rpartition(".")[0] for place in map(_stepped, calls)}  # `optimizers.actor.step()`
-    settings = {place for place in map(_settings, every) if place and not methods.get(place)} - holders
+    settings = {place for place in settings_called_optimizers(every) if not methods.get(place)} - holders
     roles.update(dict.fromkeys(settings, SETTINGS))
     for place, names in methods.items():
         if names & OF_MODULES or ("train" in names and place in called):
@@ -342,6 +343,7 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
             roles.setdefault(place, "optimizer")
         elif "backward" in names and "step" in names and place in called:
             roles.setdefault(place, "model")  # An engine, which wraps one.
+    roles.update(tensors_called_models(body, called | roles.keys()))
     called_for: dict[str, str] = {}
     for place, role in _of_chain(chain, roles):
         if place not in roles:
@@ -361,18 +363,6 @@ def _worked_out(body: ast.AST, find: Find) -> _Known:
     return _Known(roles, called_for, chain.followed, switched, chain.leading)
 
 
-def _settings(node: ast.AST) -> str:
-    """The place that is called like an optimizer, and read like none: `opt.batch_size`, `opt["train"]["lr"]`."""
-    match node:
-        case ast.Attribute(value=owner, attr=name) if name not in _OF_OPTIMIZERS:
-            place = place_of(owner)
-        case ast.Subscript(value=ast.Subscript(value=owner, slice=ast.Constant(value=str())), slice=ast.Constant()):
-            place = place_of(owner)
-        case _:
-            return ""
-    return place if role_of_name(_last(place)) == "optimizer" else ""
-
-
 def _stepped(call: ast.Call) -> str:
     """The place that a call steps or clears, itself or by a scaler."""
     match call:
@@ -381,12 +371,6 @@ def _stepped(call: ast.Call) -> str:
         case ast.Call(func=ast.Attribute(value=optimizer, attr="step" | "zero_grad")):
             return place_of(optimizer)
     return ""
-
-
-_OF_OPTIMIZERS = words(
-    "add_param_group defaults load_state_dict optimizer is_second_order param_groups state state_dict step zero_grad"
-)
-"""The attributes of `torch.optim.Optimizer`, of those that wrap one, and that which timm gives to some."""
 
 
 def _methods(calls: Sequence[ast.Call], one_by_one: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:

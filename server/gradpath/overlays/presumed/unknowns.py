@@ -79,8 +79,7 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
         raise machine.error("TypeError", f"unsupported operand type(s): {names}", (unknown, other))
     if other is ... and operator not in _COMPARISONS:
         raise machine.error("TypeError", "unsupported operand type(s)", other)
-    is_tensor = is_required(machine, unknown) or is_made_leaf(unknown) or _is_loss_of_data(unknown)
-    is_tensor = is_tensor or (machine.autograd.inference and unknown.kind is Kind.CUT)
+    is_tensor = _is_tensor(machine, unknown) or (machine.autograd.inference and unknown.kind is Kind.CUT)
     if _meets_as_tensor(unknown, operator, other) or (is_tensor and operator not in _COMPARISONS):
         tensor = presume_tensor(machine, unknown)
         compared = operator in _COMPARISONS
@@ -88,7 +87,7 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
     if (
         isinstance(other, Unknown)
         and operator not in _COMPARISONS
-        and (_is_loss_of_data(other) or _meets_as_tensor(other, operator, unknown))
+        and (_is_tensor(machine, other) or _meets_as_tensor(other, operator, unknown))
     ):
         return presume_tensor(machine, other).binary(machine, operator, unknown, not reflected)
     if operator in ("eq", "ne") and isinstance(other, bool):
@@ -109,6 +108,10 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
     elif isinstance(made, Unknown) and unknown.kind is Kind.PLAIN and _is_without_graph(other):
         made.kind, made.provenance = Kind.PLAIN, unknown.provenance
     return made
+
+
+def _is_tensor(machine: Machine, unknown: Unknown) -> bool:
+    return is_required(machine, unknown) or is_made_leaf(unknown) or _is_loss_of_data(unknown)
 
 
 def _is_without_graph(value: Value) -> bool:

@@ -39,7 +39,9 @@ from gradpath.overlays.presumed import (
 from gradpath.overlays.presumed.clearing import is_engine
 from gradpath.overlays.presumed.presumed_tensors import (
     is_computed,
+    is_made_leaf,
     is_of_tensors,
+    is_required,
     presume_tensor,
     release,
     require,
@@ -380,6 +382,8 @@ def _detach_in_place(machine: Machine, receiver: Unknown, arguments: Arguments) 
     if receiver.kind is Kind.PARAMETER:
         frozen.flag(machine, receiver, False, looked_up=1)
     branches.note_detached(machine, receiver)
+    if is_required(machine, receiver) or is_made_leaf(receiver):
+        return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach_"), arguments)
     return NotImplemented
 
 

@@ -140,11 +140,22 @@ def _is_proved(node: Node, ran: Sequence[BackwardCall]) -> bool:
 
 
 def _is_unavoidable(node: Node, starts: Iterable[Node]) -> bool:
-    others = reachable(starts, lambda each: () if each is node else each.edges)
+    others = list(reachable(starts, lambda each: () if each is node else each.edges))
     if any(each is not node and (not each.edges or each.onward is not None) for each in others):
+        return False
+    if any(each is not node and _may_have_another_edge(each) for each in others):
         return False
     below = reachable(starts, lambda each: [edge for edge in each.edges if edge.number >= node.number])
     return any(each is node for each in below)
+
+
+def _may_have_another_edge(node: Node) -> bool:
+    """True if an operand without an edge is only presumed to have no graph: a loader may give leaves to be learned."""
+    outputs = () if node.behaviour is None else node.behaviour.outputs
+    if outputs and all(output.grad | output.maybe_grad <= set(node.parameters) for output in outputs):
+        return False
+    operands = (operand for result in node.outputs for operand in result.maker)
+    return any(isinstance(each.provenance, Presumption) and not each.requires_grad for each in operands)
 
 
 def _of_size(tensor: Tensor | None) -> Grounds:

@@ -393,7 +393,8 @@ class Autograd:
             tensor.node, tensor.provenance = None, OBSERVED if refuses else leaf
         elif tensor.node is not None and refuses:
             error = AutogradError(FaultKind.NON_LEAF_FLAG, tensor=tensor)
-            if (tensor.node.provenance is OBSERVED or tensor.is_result) and not of_error(error, self.ran):
+            grounds = [each for each in of_error(error, self.ran) if each is not tensor.left]
+            if (tensor.node.provenance is OBSERVED or tensor.is_result) and not grounds:
                 raise error
             tensor.node, tensor.provenance = None, OBSERVED
         elif value and tensor.inference and not self.inference:

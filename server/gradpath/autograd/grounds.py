@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradpath.autograd.errors import AutogradError, FaultKind
@@ -169,6 +170,11 @@ def _of_leaf(leaf: Tensor) -> Grounds:
     return (leaf.provenance,) if isinstance(leaf.provenance, Presumption) else _left(leaf)
 
 
+def _lent(tensor: Tensor, node: Node) -> Grounds:
+    """The presumption under which unseen code has not detached a result in place that it was handed."""
+    return (tensor.left,) if tensor.left is not None and node.number < tensor.left_since < math.inf else ()
+
+
 def _left(tensor: Tensor) -> Grounds:
     """The presumptions under which a leaf, or the base of a view, is still a leaf that requires grad."""
     leaf = tensor.base if tensor.base is not None else tensor
@@ -195,7 +201,7 @@ def _of_tensors(tensors: Sequence[Tensor], ran: Sequence[BackwardCall]) -> Groun
         if not tensor.certainly_requires_grad:
             continue
         if tensor.node is not None:
-            grounds = _of_node(tensor.node, ran)
+            grounds = _of_node(tensor.node, ran) or _lent(tensor, tensor.node)
         else:
             grounds = _of_leaf(tensor)
         if not grounds:

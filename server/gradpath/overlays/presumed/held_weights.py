@@ -67,11 +67,17 @@ def of_seen(machine: Machine, optimizer: Unknown) -> list[Tensor]:
         return []  # An engine may be made of a model and its optimizer, and clear what it has used.
     modules = list(_modules(machine))
     trained = [(name_of, held) for name_of, module in modules if (held := _trained(module))]
-    found = owners.owned(name, trained, uses.steppers(machine.body))
+    found = _without_copies(owners.owned(name, trained, uses.steppers(machine.body)))
     several = {tuple(map(id, each)) for each in found}
     parts = {part.number for _, module in modules for part in module.unknown_parts()}
     alone = parts.issuperset(root_of(model).number for model in weights.models(machine))
     return found[0] if len(several) == 1 and (alone or part_of_optimizer(name)) else []
+
+
+def _without_copies(found: Sequence[list[Tensor]]) -> list[list[Tensor]]:
+    """The parameters of several modules, without those of a copy of another one: `target = deepcopy(net)`."""
+    there = {id(each) for held in found for each in held}
+    return [held for held in found if not all(id(each.copied) in there for each in held)]
 
 
 def _modules(machine: Machine) -> Iterator[tuple[str, ModuleInstance]]:

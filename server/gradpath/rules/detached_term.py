@@ -25,6 +25,7 @@ from gradpath.rules.terms.overwritten_losses import overwritten_losses
 from gradpath.rules.terms.same_gradients import same_gradients
 from gradpath.rules.terms.self_comparisons import anchored, cancelled
 from gradpath.rules.terms.unused_terms import unused_terms
+from gradpath.rules.terms.zero_distances import zero_distances
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -47,6 +48,7 @@ def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST |
             yield term  # What is under the same `no_grad` is one fault.
     yield from cancelled(trace, ran)
     yield from anchored(trace, source, ran)
+    yield from zero_distances(trace, source, ran)
     for each in estimates(trace, ran):
         yield replace(each.report(trace, source), fixes=source.proposed(straight_through(trace, source, each.site)))
     yield from drawn_terms(trace, ran)

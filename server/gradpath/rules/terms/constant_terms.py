@@ -304,14 +304,14 @@ def _arms(trace: Trace, node: ast.AST) -> dict[ast.If, list[ast.stmt]]:
 
 def _of_rows(trace: Trace, value: Tensor, added: Site, ran: BackwardRan, asked: list[BackwardCall]) -> Iterator[Term]:
     """A penalty of a Jacobian that was filled with one gradient at a time."""
-    for each in _gathered(trace, value):
+    for each in gathered(trace, value):
         call = asked_for(each, asked) if _is_penalty(value, each) else None
         if call is not None:
             yield Term(cuts.cause_of_tensor(each), call.roots[0], added, ran)
             return
 
 
-def _gathered(trace: Trace, value: Tensor) -> Iterator[Tensor]:
+def gathered(trace: Trace, value: Tensor) -> Iterator[Tensor]:
     """What a value was computed from by what was written, without a graph, into a tensor on the way."""
     written = _written(trace)
     for each in value.lineage():

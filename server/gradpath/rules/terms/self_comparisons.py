@@ -22,10 +22,10 @@ from gradpath.support.fast_dataclasses import dataclass
 
 _COMPARING = frozenset({"torch.sub", "torch.div"})
 
-_DISTANCES = frozenset({"pow", "square", "abs", "norm", "vector_norm"})
+DISTANCES = frozenset({"pow", "square", "abs", "norm", "vector_norm"})
 """Operations whose gradient is zero at zero."""
 
-_MEASURING = frozenset({"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "MSELoss", "L1Loss"})
+MEASURING = frozenset({"sub", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "MSELoss", "L1Loss"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +140,7 @@ def _compared(trace: Trace) -> list[list[Built]]:
     """The places of a path that compare each parameter with itself."""
     compared: dict[ast.AST, list[Built]] = {}
     for event in trace.of(Built):
-        if short_operation(event.node.name) in _MEASURING:
+        if short_operation(event.node.name) in MEASURING:
             compared.setdefault(event.site.node, []).append(event)
     return [events for events in compared.values() if all(map(_is_of_itself, events))]
 
@@ -173,7 +173,7 @@ def _is_measured(trace: Trace, event: Built) -> bool:
     for later in trace.of(Built):
         given = [id(each) for each in later.operands if id(each) in made]
         name = short_operation(later.node.name)
-        if given and (name in _DISTANCES or (name == "mul" and len(given) > 1)):
+        if given and (name in DISTANCES or (name == "mul" and len(given) > 1)):
             return True
     return False
 

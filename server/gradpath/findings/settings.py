@@ -75,9 +75,29 @@ def _is_run(branch: ast.If, inside: Sequence[ast.AST]) -> bool:
 
 def _asks_for_turn(trace: Trace, branch: ast.If) -> bool:
     """True if a branch asks for a number, and calls of its function take it at some times and not at others."""
-    match branch.test:
-        case ast.Compare(left=ast.Name(), ops=[ast.Eq() | ast.NotEq()], comparators=[ast.Constant(value=int())]):
-            function = function_of(trace, branch)
-            calls = 0 if function is None else trace.visits.get(function.body[0], 0)
-            return 0 < trace.visits.get(branch.body[0], 0) < calls
+    function = function_of(trace, branch) if _is_of_numbers(branch.test) else None
+    calls = 0 if function is None else trace.visits.get(function.body[0], 0)
+    return 0 < trace.visits.get(branch.body[0], 0) < calls
+
+
+def _is_of_numbers(test: ast.expr) -> bool:
+    """True if a condition asks for certain numbers alone: `turn == 0 or turn == 1`, `turn in (0, 1)`.
+
+    What is compared by size is a schedule, as in `step < 100`, and chosen on purpose.
+    """
+    match test:
+        case ast.BoolOp(values=conditions):
+            return all(map(_is_of_numbers, conditions))
+        case ast.UnaryOp(op=ast.Not(), operand=condition):
+            return _is_of_numbers(condition)
+        case ast.Compare(left=ast.Name(), ops=[ast.Eq() | ast.NotEq()], comparators=given):
+            return all(map(_is_number, given))
+        case ast.Compare(
+            left=ast.Name(), ops=[ast.In() | ast.NotIn()], comparators=[ast.Tuple() | ast.List() as given]
+        ):
+            return all(map(_is_number, given.elts))
     return False
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TypeAlias
 
 from gradpath.support.fast_enums import Enum
@@ -22,15 +23,15 @@ Layout: TypeAlias = "Steps | Order"
 
 
 def rows(shape: Shape) -> Steps | None:
-    """The steps of a contiguous tensor; None where a size is not known."""
+    """The steps of a contiguous tensor; None where a size is not known on which they depend: any but the first."""
     steps: list[int] = []
     step = 1
-    for size in reversed(shape):
+    for size in reversed(shape[1:]):
         if size is None or size < 0:
             return None
         steps.append(step)
         step *= max(1, size)
-    return tuple(reversed(steps))
+    return (*([step] if shape else []), *reversed(steps))
 
 
 def steps_of(shape: Shape | None, layout: Layout) -> Steps | None:
@@ -55,6 +56,28 @@ def is_contiguous(shape: Shape | None, layout: Layout) -> bool | None:
                 return 0 in shape
             expected *= size
     return True
+
+
+def is_foldable(shape: Shape, layout: Layout) -> bool | None:
+    """True if all dimensions but the last are one without a copy, as a matrix product asks; None where it is unknown.
+
+    Dimensions of one element do not matter. The others have to follow on each other in memory.
+    """
+    if layout is Order.ROWS or 0 in shape or sum(size != 1 for size in shape[:-1]) < 2:
+        return True
+    steps = steps_of(shape, layout)
+    if steps is None or len(steps) != len(shape):
+        return None
+    found: bool | None = True
+    leading = [(size, step) for size, step in zip(shape[:-1], steps, strict=False) if size != 1]
+    for (outer, step), (size, inner) in itertools.pairwise(leading):
+        if size is None or size < 0:
+            return None
+        if step != size * inner:
+            if outer is not None:
+                return False
+            found = None  # Unless the outer one has a single element.
+    return found
 
 
 def is_shared(shape: Shape | None, layout: Layout) -> bool:

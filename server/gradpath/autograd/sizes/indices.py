@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from gradpath.autograd.layout import Layout, Order, simplest, steps_of
 from gradpath.autograd.shapes import broadcast
-from gradpath.autograd.tensor import Shape
+from gradpath.autograd.tensor import MANY, Shape
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -108,9 +108,15 @@ def layout_of_index(shape: Shape | None, layout: Layout, parts: Sequence[Part], 
     return simplest(new, tuple(found)) if len(found) == len(new) else Order.UNKNOWN
 
 
+_ONES = ((None, 1), (0, 1), (-1, None))
+"""The bounds of slices that take one element of any dimension that is not empty."""
+
+
 def _sliced(size: int | None, part: slice) -> int | None:
     if part == slice(None):
         return size
+    if size in (None, MANY) and part.step in (None, 1) and (part.start, part.stop) in _ONES:
+        return 1
     known = all(bound is None or isinstance(bound, int) for bound in (part.start, part.stop, part.step))
     if not known or size is None or size < 0 or part.step == 0:
         return None

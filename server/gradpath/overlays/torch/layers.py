@@ -18,7 +18,15 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunct
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import targets
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance, as_part, note_attached
-from gradpath.overlays.torch.operations import bind, kind_of, missing_from, note_facts, run_behaviour, tensors_in
+from gradpath.overlays.torch.operations import (
+    FOLDING,
+    bind,
+    kind_of,
+    missing_from,
+    note_facts,
+    run_behaviour,
+    tensors_in,
+)
 from gradpath.overlays.torch.packing import Packed, repacked
 from gradpath.overlays.torch.pretrained import FROM_PRETRAINED
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
@@ -146,7 +154,7 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
     inputs: dict[str, list[Tensor]] = {}
     for name, value in bound.items():
         kinds[name] = kind_of(value)
-        note_facts(kinds, name, value)
+        note_facts(kinds, name, value, folded=spec.name in FOLDING)
         tensors = tensors_in(machine, value, presume=True)
         if tensors:
             inputs[name] = tensors

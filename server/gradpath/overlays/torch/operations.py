@@ -7,6 +7,7 @@ from functools import partial
 
 from gradpath.autograd import inplace, ops
 from gradpath.autograd.behaviour import Behaviour, Structure
+from gradpath.autograd.layout import is_foldable
 from gradpath.autograd.ops import ModuleSpec, Op, Parameter
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
 from gradpath.autograd.tensor import Tensor
@@ -35,6 +36,7 @@ from gradpath.overlays.torch.refusals import refuse_fractions, refused_number, r
 from gradpath.overlays.torch.sizing import forget_count, given, part_of, parts_of, resize, resolved, settle
 from gradpath.overlays.torch.tensor_value import DType, TensorValue, wrap
 from gradpath.support.fast_dataclasses import replace
+from gradpath.support.words import words
 
 
 def operation(op: Op, name: str) -> NativeFunction:
@@ -83,7 +85,7 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
             raise machine.error("TypeError", f"{name}(): argument '{parameter}' must be Tensor, not {kind}", None)
         elif parameter in operands and _holds_tensors(machine, value):
             return machine.unknown(f"{name} of an object with tensors", None, (value,))
-        note_facts(kinds, parameter, value)
+        note_facts(kinds, parameter, value, folded=op.name in FOLDING)
     if op.name == "torch.matmul":
         for parameter in ("input", "other"):
             kinds.setdefault(
@@ -307,16 +309,23 @@ def kind_of(value: Value) -> object:
     return value
 
 
-def note_facts(kinds: dict[str, object], parameter: str, value: Value) -> None:
-    """Add the facts that conditions of the table may ask for: a tensor's rank and contiguity, a list's length."""
+FOLDING = words("torch.matmul torch.nn.Linear torch.nn.functional.linear")
+"""Operations that see a batch of matrices as one: they save the batch itself, or a copy where one is needed."""
+
+
+def note_facts(kinds: dict[str, object], parameter: str, value: Value, *, folded: bool = False) -> None:
+    """Add the facts that conditions of the table may ask for: a tensor's rank and contiguity, a list's length.
+
+    A tensor that is `folded` without a copy counts as contiguous.
+    """
     if isinstance(value, TensorValue):
-        if value.tensor.shape is not None:
-            kinds[f"{parameter}.ndim"] = len(value.tensor.shape)
-        shape = value.tensor.shape
-        if not value.tensor.contiguous and (
-            shape is None or len(shape) > 2
-        ):  # BLAS takes a transposed matrix as it is.
-            kinds[f"{parameter}.contiguous"] = ops.UNKNOWN if value.tensor.contiguous is None else False
+        shape, contiguous = value.tensor.shape, value.tensor.contiguous
+        if shape is not None:
+            kinds[f"{parameter}.ndim"] = len(shape)
+            if folded and not contiguous:
+                contiguous = is_foldable(shape, value.tensor.layout)
+        if not contiguous and (shape is None or len(shape) > 2):  # BLAS takes a transposed matrix as it is.
+            kinds[f"{parameter}.contiguous"] = ops.UNKNOWN if contiguous is None else False
     elif isinstance(value, tuple):
         kinds[f"{parameter}.len"] = len(value)
     elif isinstance(value, List) and not value.open:

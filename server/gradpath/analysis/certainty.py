@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from gradpath.analysis.headlines import LONGEST, branch, conditional, fitted
 from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, best_of
+from gradpath.findings.gradient_flow import is_left
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import ancestry
@@ -109,7 +110,7 @@ def judge(
     def outcome(each: Found, on: Collection[int]) -> Diagnostic | Silence:
         if any(site.line in unread(site.path) for site in _sites(each)):
             return Silence.HALF_TYPED
-        if each.level is not Level.ERROR and not _agreed(each, on, traces):
+        if each.level is not Level.ERROR and (is_left(each.trace, _sites(each)) or not _agreed(each, on, traces)):
             return Silence.NOT_ALWAYS
         if each.level is not Level.ERROR and not _stands(each, paths, source):
             return Silence.ONE_WAY
@@ -380,7 +381,7 @@ def _condition(
             return _if(added, found)
     if any(_passes(found, trace) for trace in traces if trace.entry is found.trace.entry):
         return "on some paths"
-    return presumed
+    return presumed or (None if _presumed(found) else found.report.condition)
 
 
 def _avoids(found: Found, index: int, other: Trace, paths: Paths) -> bool:

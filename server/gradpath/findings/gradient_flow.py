@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 from gradpath.autograd.errors import FaultKind
 from gradpath.autograd.tensor import Tensor
@@ -273,3 +273,19 @@ _READING = words(
     """grad register_hook register_post_accumulate_grad_hook register_full_backward_hook register_backward_hook
     register_full_backward_pre_hook"""
 )
+
+
+def trains(trace: Trace) -> bool:
+    """True if gradients are on for who runs the program: a function alone may be called without them."""
+    if isinstance(trace.entry, ast.Module) or trace.of(BackwardRan):
+        return True
+    return any(map(_runs_backward, contents(trace.entry).calls))
+
+
+def _runs_backward(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "manual_backward", "grad")
+
+
+def is_left(trace: Trace, sites: Iterable[Site]) -> bool:
+    """True if a place is in a function that a path has left before its end: what becomes of it there is not seen."""
+    return bool(trace.left) and any(function_of(trace, site.node) in trace.left for site in sites)

@@ -38,7 +38,8 @@ class Report:
     None where it raises nothing or outside what is seen; whether the fault is certain is judged from how other paths
     pass `at` and `raised_at`. A `silent` fault raises nothing, though others of its rule do. `about` identifies
     its subject in a form that is the same on all paths. A path says nothing of it that does not come to `through` as
-    well. A fault of `every_path` is none where a branch decides whether it happens. `why` says what speaks for each of
+    well. A fault of `every_path` is none where a branch decides whether it happens. `condition` is what one depends on,
+    in words, though no branch of the program asks for it. `why` says what speaks for each of
     the `fixes`; `help` is the way out in general, which is told where none of them is preferred.
     """
 
@@ -55,6 +56,7 @@ class Report:
     about: tuple[object, ...] = ()
     through: tuple[Site, ...] = ()
     every_path: bool = False
+    condition: str | None = None
 
     def advice(self) -> tuple[Advice, ...]:
         """The lines of advice, each with what it stands on: the help, the fixes, and what goes with these."""

@@ -154,7 +154,7 @@ def _run(machine: Machine, frame: Frame, node: ast.FunctionDef | ast.AsyncFuncti
             return machine.unknown(CAUSE, None, tuple(frame.scope.variables.values()))
         return _result(stop.value)
     except Exhausted:
-        machine.trace.interrupted.add(node)
+        machine.trace.left.add(node)
         raise
     finally:
         machine.frame, machine.node = before, caller

@@ -113,7 +113,7 @@ class Paths:
         return known
 
 
-_OWN = "blind decisions events given_up interrupted loops survived undefined unknowns visits"
+_OWN = "blind decisions events given_up interrupted left loops survived undefined unknowns visits"
 
 
 def continued(trace: Trace) -> Trace:

@@ -29,9 +29,9 @@ class Trace:
 
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
-    went on. `interrupted` are the functions that had been called by then, and those of other files that were left
-    before their end. `given` has the arguments of the function
-    that was entered, and `returned` what it returned; `begun` events had happened while its object was made.
+    went on, and `interrupted` the functions that had been called by then. `left` are the functions of other files that
+    were not followed to their end. `given` has the arguments of the function that was entered, and `returned` what it
+    returned; `begun` events had happened while its object was made.
     `survived` are the places of exceptions that are not certain, and `fell_through` says that a function that gives a
     value went past a `raise` to its end: no run of it comes further.
     `undefined` are the names, and the `.attributes`, that were read though nothing had bound them.
@@ -47,6 +47,7 @@ class Trace:
     truncated: bool = False
     given_up: list[ast.AST] = field(default_factory=list)
     interrupted: set[ast.AST] = field(default_factory=set)
+    left: set[ast.AST] = field(default_factory=set)
     survived: set[ast.AST] = field(default_factory=set)
     fell_through: bool = False
     undefined: set[str] = field(default_factory=set)
@@ -107,7 +108,7 @@ class Trace:
     @property
     def is_complete(self) -> bool:
         """True if the trace has every event about gradients before its end: no such code was given up."""
-        return not (self.truncated or ((self.given_up or self.interrupted) and _leaves_out(self)))
+        return not (self.truncated or (self.given_up and _leaves_out(self)))
 
     def failures(self) -> list[Failed]:
         """The exceptions that nothing caught."""

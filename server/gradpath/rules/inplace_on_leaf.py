@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.findings.gradient_flow import trains
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, said
-from gradpath.findings.syntax import ancestry, block_of, statement_of
+from gradpath.findings.syntax import ancestry, block_of, function_of, statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.moving import placed
 from gradpath.fixes.out_of_place import augmented, counterparts, is_read_again, write_text, written_name
@@ -18,6 +19,7 @@ from gradpath.interpreter.events import Failed, Flagged, Site
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Transformation, Way
 from gradpath.source.document import Document
+from gradpath.source.index import methods_called
 from gradpath.support.fast_dataclasses import replace
 
 KINDS = (FaultKind.LEAF_INPLACE, FaultKind.VIEW_OF_LEAF)
@@ -55,7 +57,26 @@ def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError,
         help="make a new tensor instead, or write under `torch.no_grad()` what is no part of the computation",
         fixes=fixes,
         why=_why,
+        condition=None if _is_recording(trace, site, leaf) else "if gradients are on",
     )
+
+
+def _is_recording(trace: Trace, site: Site, leaf: Tensor) -> bool:
+    """True if gradients are on where a leaf is written: a function that converts weights may be called without them.
+
+    Not one that asks for a leaf's gradient, nor one that makes a module, or that a module computes with.
+    """
+    names = {getattr(function_of(trace, each.node), "name", "") for each in site.frames()}
+    made = not names.isdisjoint({"__init__", "forward", *_called_by_constructors(trace)})
+    return made or not leaf.is_parameter or trains(trace)
+
+
+def _called_by_constructors(trace: Trace) -> Iterator[str]:
+    """The methods that the constructor of a class calls of which a method was entered."""
+    for owner in (each for each in ancestry(trace, trace.entry) if isinstance(each, ast.ClassDef)):
+        for each in owner.body:
+            if isinstance(each, ast.FunctionDef) and each.name == "__init__":
+                yield from (name for _, name, _ in methods_called(each))
 
 
 def _why(fix: Fix) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradpath.autograd.errors import MESSAGES, AutogradError, FaultKind
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
+from gradpath.findings.gradient_flow import trains
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import failures, made_near, name_of
 from gradpath.findings.syntax import statement_of
@@ -15,11 +16,10 @@ from gradpath.fixes import edits
 from gradpath.fixes.detachment import detached_for, operand_of, rewritten
 from gradpath.fixes.moving import removed
 from gradpath.fixes.requirement import registered, required_before
-from gradpath.interpreter.events import BackwardRan, Failed, Flagged, Site
+from gradpath.interpreter.events import Failed, Flagged, Site
 from gradpath.interpreter.ownership import Overlooked
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
-from gradpath.source.index import contents
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -82,7 +82,7 @@ _WITHOUT_GRAPH = (
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Operations that are refused where gradients are on."""
     for failure, error in failures(trace, *_REFUSALS):
-        if error.tensor is not None and (error.kind in _WITHOUT_GRAPH or _trains(trace)):
+        if error.tensor is not None and (error.kind in _WITHOUT_GRAPH or trains(trace)):
             yield _report(trace, source, failure, error, error.tensor)
     hidden = [event for event in trace.of(Overlooked) if not event.found]
     for failure, _ in failures(trace, FaultKind.OPTIMIZER_EMPTY) if hidden else ():
@@ -105,17 +105,6 @@ def _of_nothing(trace: Trace, source: Source, site: Site, hidden: Overlooked) ->
         help="hold them in an `nn.ModuleList` or the like",
         fixes=source.proposed(registered(trace, source, hidden)),
     )
-
-
-def _trains(trace: Trace) -> bool:
-    """True if gradients are on for who runs the program: a function alone may be called without them."""
-    if isinstance(trace.entry, ast.Module) or trace.of(BackwardRan):
-        return True
-    return any(map(_runs_backward, contents(trace.entry).calls))
-
-
-def _runs_backward(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "manual_backward", "grad")
 
 
 def _report(trace: Trace, source: Source, failure: Failed, error: AutogradError, tensor: Tensor) -> Report:

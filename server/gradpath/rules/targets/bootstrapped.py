@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.findings.graphs import built_of, leads_to, leaves
@@ -30,7 +30,7 @@ _CHOOSING = frozenset(
 def bootstrapped(trace: Trace, source: Source, trained: set[int]) -> Iterator[Report]:
     """The losses that compare a network with a reward and a multiple of what it gives itself."""
     built = built_of(trace)
-    powers = {edge for node in built if node.name in _POWERS for edge in node.edges}
+    powers = _raised(built)
     for ran in trace.of(BackwardRan):
         for node in ran.executed:
             event = built.get(node)
@@ -41,6 +41,23 @@ def bootstrapped(trace: Trace, source: Source, trained: set[int]) -> Iterator[Re
                 later = _result_in(built, target, prediction, trained)
                 if later is not None:
                     yield _report(trace, source, event.site, target, later, index, ran)
+
+
+def _raised(built: Iterable[Node]) -> set[Node]:
+    """What is raised to a power, also where a mask or weights without a graph have scaled it, or have picked of it."""
+    found: set[Node] = set()
+    todo = [edge for node in built if node.name in _POWERS for edge in node.edges]
+    while todo:
+        node = todo.pop()
+        live = [edge for edge in node.edges if not edge.is_open]
+        if node not in found:
+            found.add(node)
+            todo += live if len(live) == 1 and node.function in _WEIGHING else ()
+    return found
+
+
+_WEIGHING = frozenset({"torch.mul", "torch.div", "torch.masked_select", "torch.masked_fill", "index"})
+"""Operations that leave out, or weigh, parts of a difference."""
 
 
 def _report(

@@ -50,7 +50,7 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
     inside = function.owner.node if function.owner is not None else None
     made = _made_in(tree)
     handed = handed_on(function.node, inside, argument.arg, tree)
-    beside = _made_in(inside or function.node).union(*(_made_in(helper) for helper, _ in handed))
+    beside = _made_in(inside or function.node).union(*(_made_in(code) for each in handed for code in each.reads))
     found = [
         each
         for each in profiles
@@ -100,7 +100,7 @@ def read_for(function: Function, tree: ast.Module) -> Iterator[ast.AST]:
     if profiles:
         inside = None if function.owner is None else function.owner.node
         handed = (handed_on(function.node, inside, each.arg, tree) for each in arguments_of(function.node))
-        yield from (helper for each in handed for helper, _ in each)
+        yield from (code for every in handed for each in every for code in each.reads)
 
 
 def _chosen(found: Sequence[Profile], name: str) -> Profile | None:

@@ -38,7 +38,29 @@ class Usage:
     calls: list[Shape] = field(default_factory=list)
 
 
-_handed: Noted[dict[tuple[ast.AST, str], Sequence[tuple[ast.FunctionDef, str]]]] = Noted("_fitting_handed")
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A function of the file that is handed a variable, and what it calls it; where it makes an object, its `classes`."""
+
+    helper: ast.FunctionDef
+    name: str
+    classes: tuple[ast.ClassDef, ...] = ()
+
+    @property
+    def reads(self) -> tuple[ast.FunctionDef | ast.ClassDef, ...]:
+        """The code that may use the variable, or the attribute in which it is kept."""
+        return self.classes or (self.helper,)
+
+    @property
+    def usage(self) -> Usage:
+        """The uses of the variable there, and those of the attribute in which it is kept."""
+        if not self.classes:
+            return _usages_of(self.helper).get(self.name, Usage())
+        used = (usage_of(self.helper, each, self.name, is_module=False) for each in self.classes)
+        return _merged(used, is_part=False)
+
+
+_handed: Noted[dict[tuple[ast.AST, str], Sequence[Handed]]] = Noted("_fitting_handed")
 
 
 def usage_of_items(body: ast.AST, inside: ast.ClassDef | None, name: str) -> Usage:
@@ -80,38 +102,54 @@ def usage_in(function: Function, name: str, tree: ast.Module) -> Usage:
     owner = function.owner
     inside = None if owner is None else owner.node
     own = usage_of(function.node, inside, name, is_module=owner is not None and MODULE in owner.mro)
-    handed = [_usages_of(helper).get(taken, Usage()) for helper, taken in handed_on(function.node, inside, name, tree)]
+    handed = [each.usage for each in handed_on(function.node, inside, name, tree)]
     return _merged((own, *handed), is_part=own.is_part)
 
 
-def handed_on(
-    body: ast.AST, owner: ast.ClassDef | None, name: str, tree: ast.Module
-) -> Sequence[tuple[ast.FunctionDef, str]]:
-    """The functions of the file, and methods of the class, that are handed a variable, and what they call it."""
+def handed_on(body: ast.AST, owner: ast.ClassDef | None, name: str, tree: ast.Module) -> Sequence[Handed]:
+    """The functions and classes of the file, and methods of the class, that are handed a variable."""
     known = _handed.get(tree)
     if known is None:
         known = _handed[tree] = {}
     if (body, name) not in known:
         functions, methods = _functions_of(tree), _functions_of(owner)
-        found: list[tuple[ast.FunctionDef, str]] = []
+        found: list[Handed] = []
         todo = [(body, name)]
         while todo:
             inside, variable = todo.pop()
             for call in contents(inside).calls:
+                classes: tuple[ast.ClassDef, ...] = ()
                 match call.func:
                     case ast.Name(id=called):
-                        helper, skipped = functions.get(called), 0
+                        classes = _made_by(tree, called)
+                        helper = _functions_of(classes[-1])["__init__"] if classes else functions.get(called)
+                        skipped = 1 if classes else 0
                     case ast.Attribute(value=ast.Name(id="self"), attr=called):
                         helper = methods.get(called)
                         skipped = 0 if helper is None or is_static(helper) else 1
                     case _:
                         continue
                 taken = "" if helper is None else _taken_as(helper, call, variable, skipped)
-                if helper is not None and taken and (helper, taken) not in found and len(found) < _MOST_HELPERS:
-                    found.append((helper, taken))
-                    todo.append((helper, taken))
+                if helper is None or not taken or len(found) >= _MOST_HELPERS:
+                    continue
+                if not any(each.helper is helper and each.name == taken for each in found):
+                    found.append(Handed(helper, taken, classes))
+                    if not classes:
+                        todo.append((helper, taken))
         known[body, name] = found
     return known[body, name]
+
+
+def _made_by(tree: ast.Module, name: str) -> tuple[ast.ClassDef, ...]:
+    """A class of the file and its bases, up to that which has the initialiser; none where that is not in the file."""
+    classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+    found: list[ast.ClassDef] = []
+    while (cls := classes.get(name)) is not None and cls not in found:
+        found.append(cls)
+        if "__init__" in _functions_of(cls):
+            return tuple(found)
+        name = next((each.id for each in cls.bases if isinstance(each, ast.Name)), "")
+    return ()
 
 
 def _functions_of(block: ast.Module | ast.ClassDef | None) -> dict[str, ast.FunctionDef]:

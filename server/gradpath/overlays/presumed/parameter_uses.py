@@ -40,7 +40,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """A function of the file that is handed a variable, and what it calls it; where it makes an object, its `classes`."""
+    """A function of the file that is handed a variable, and what it calls that; of an initialiser, its `classes`."""
 
     helper: ast.FunctionDef
     name: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from gradpath.diagnostic import Edit, Fix, Range, Safety
 from gradpath.findings.gradient_flow import HARMLESS, Effect, flow_of, lent, looks_at_gradients
@@ -55,10 +55,12 @@ class NeverStepped:
         """Where it is reported: at what steps in its place, else at the backward that the step should follow."""
         return self.instead.site if self.instead is not None else self.branch or self.backward.site
 
-    def _round(self, trace: Trace) -> str:
+    def _clears(self, trace: Trace) -> str:
         loop = iterations_between(self.backward.site.loops, self.cleared.site.loops)
-        around = trace.loops.get(loop) if loop is not None else None
-        return "call" if isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef) else "iteration"
+        if loop is None:
+            return "clears them, and nothing has used them"
+        in_call = isinstance(trace.loops.get(loop), ast.FunctionDef | ast.AsyncFunctionDef)
+        return f"clears them in the next {'call' if in_call else 'iteration'}, and nothing has used them"
 
     def report(self, trace: Trace, source: Source) -> Report:
         backward = source.short(self.backward.site, limit=32)
@@ -71,7 +73,7 @@ class NeverStepped:
                 (
                     Step(self.backward.site, f"computes the gradients for `{self.name}`"),
                     Step(step, "steps another optimizer, which steps elsewhere as well"),
-                    Step(self.cleared.site, f"clears them in the next {self._round(trace)}, and nothing has used them"),
+                    Step(self.cleared.site, self._clears(trace)),
                 ),
                 help=f"call `{mended}` here",
                 fixes=source.proposed(_stepping_instead(source, self, step)),
@@ -95,7 +97,7 @@ class NeverStepped:
             f"nothing uses {whose}: `{self.name}` {'steps in the other branch alone' if self.aside else 'never steps'}",
             (
                 Step(self.backward.site, "computes the gradients"),
-                Step(self.cleared.site, "clears them in the next iteration, and nothing has used them"),
+                Step(self.cleared.site, self._clears(trace)),
             ),
             help=f"call `{self.name}.step()` after the backward",
             fixes=source.proposed(_stepping(trace, source, self)),
@@ -109,12 +111,13 @@ def never_stepped(trace: Trace, source: Source) -> Iterator[NeverStepped]:
     for another optimizer, too, is told only where no backward is for this one alone.
     """
     cleared = [event for event in trace.of(Cleared) if event.site.loops]
-    found: dict[ast.AST, NeverStepped] = {}
+    found: dict[tuple[ast.AST, int], NeverStepped] = {}
     for event in cleared:
-        if event.site.node not in found and not _may_be_used(trace, event):
+        key = event.site.node, id(event.owner)
+        if key not in found and not _may_be_used(trace, event):
             each = _thrown_away(trace, source, event)
             if each is not None and not looks_at_gradients(trace) and not _is_being_written(trace, source, each):
-                found[event.site.node] = each
+                found[key] = each
     alone = {each.name for each in found.values() if not each.shared}
     yield from (each for each in found.values() if not each.shared or each.name not in alone)
 
@@ -165,12 +168,16 @@ def _is_made_here(trace: Trace, cleared: Cleared) -> bool:
     return any(given.optimizer is cleared.owner for given in trace.of(Given))
 
 
-def _is_for_another(trace: Trace, cleared: Cleared, run: BackwardRan) -> bool:
+def _is_for_another(trace: Trace, cleared: Cleared, run: BackwardRan, instead: Stepped | None) -> bool:
     """True if another optimizer steps with the gradients of a backward, and the one that clears belongs to other code.
 
-    A program that steps it in another phase clears it here, so that the gradients of this phase do not pile up.
+    A program that steps it in another phase clears it here, so that the gradients of this phase do not pile up. So it
+    does with a model, whoever trains it; but the step of another optimizer `instead` may be meant to use this backward.
     """
-    return not _is_made_here(trace, cleared) and _serves_another(trace, cleared, run)
+    if not cleared.steps and instead is None:
+        return _serves_another(trace, cleared, run)
+    meant = instead is None or _was_cleared_for_it(trace, instead, run)
+    return meant and not _is_made_here(trace, cleared) and _serves_another(trace, cleared, run)
 
 
 def _serves_another(trace: Trace, cleared: Cleared, run: BackwardRan) -> bool:
@@ -190,6 +197,7 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
     arrived: BackwardRan | None = None
     begun, made = False, _is_made_here(trace, first)
     shared = not made or any(event.reaches(first.owner) for event in lent(trace))
+    again = [each for each in trace.of(Cleared) if each.site.node is first.site.node and each.owner is first.owner]
     for entry in flow_of(trace):
         event = entry.event
         if event is first:
@@ -199,15 +207,17 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
         elif isinstance(event, BackwardRan) and entry.effect is Effect.ARRIVES:
             arrived = event if arrived is None and _gives_any(trace, event, first) else arrived
         elif isinstance(event, Cleared) and event.site.node is first.site.node:
+            if len(again) > 1 and (event.owner is not first.owner or (arrived is None and not first.steps)):
+                continue  # One of several models that a loop clears, or each phase before its own backward.
             loop = iterations_between(first.site.loops, event.site.loops)
             around = trace.loops.get(loop) if loop is not None else None
-            other = None if arrived is None or around is None else _stepped_instead(trace, arrived)
+            other = None if arrived is None else _stepped_instead(trace, arrived, alone=not first.steps)
             # What calls a method again may step in between: not where another optimizer does so in the method.
-            whole = isinstance(around, ast.For | ast.While) or other is not None
+            within = arrived is not None and iterations_between(arrived.site.loops, event.site.loops) is None
+            whole = within or isinstance(around, ast.For | ast.While) or other is not None
             if arrived is None or not whole or event.owner is not first.owner:
                 return None
-            meant = other is None or _was_cleared_for_it(trace, other, arrived)
-            if meant and _is_for_another(trace, first, arrived):
+            if _is_for_another(trace, first, arrived, other):
                 return None
             if shared and not branches and _is_called_for_effect(trace, arrived, event):
                 return None
@@ -228,14 +238,21 @@ def _thrown_away(trace: Trace, source: Source, first: Cleared) -> NeverStepped |
     return None
 
 
-def _stepped_instead(trace: Trace, run: BackwardRan) -> Stepped | None:
-    """The step right after a backward, if its optimizer has one after another backward as well."""
+def _stepped_instead(trace: Trace, run: BackwardRan, *, alone: bool) -> Stepped | None:
+    """The step after a backward of an optimizer that has one after another backward as well.
+
+    That is the one right after it, or one that gets nothing of it beside one that does; `alone` takes only the latter.
+    """
     events = trace.among(BackwardRan, Stepped)
-    after = events[events.index(run) + 1 : events.index(run) + 2]
-    for each in after:
-        if isinstance(each, Stepped) and same_activation(each.site, run.site):
-            sites = {step.site.node for step in trace.of(Stepped) if step.optimizer is each.optimizer}
-            return each if len(sites) > 1 else None
+    after = takewhile(lambda each: isinstance(each, Stepped), events[events.index(run) + 1 :])
+    reached = set(map(id, reached_leaves(run)))
+    for index, each in enumerate(after):
+        if not isinstance(each, Stepped) or not same_activation(each.site, run.site):
+            return None
+        sites = {step.site.node for step in trace.of(Stepped) if step.optimizer is each.optimizer}
+        gets_none = each.known and reached.isdisjoint(map(id, each.held))
+        if len(sites) > 1 and (gets_none or (index == 0 and not alone)):
+            return each
     return None
 
 
@@ -270,8 +287,18 @@ def _name_of(trace: Trace, source: Source, cleared: Cleared) -> str | None:
         return source.text(cleared.site, owner) if isinstance(owner, ast.Name | ast.Attribute | ast.Subscript) else None
     own = {id(cleared.owner), *map(id, cleared.tensors)}
     makers = [each for each in trace.of(Given) if each.known and own & set(map(id, (*each.parameters, *each.models)))]
-    made = statement_of(trace, makers[0].site.node) if len({id(each.optimizer) for each in makers}) == 1 else None
-    return assigned_to(made) or None if cleared.owner is not None else None
+    if cleared.owner is None or len({id(each.optimizer) for each in makers}) != 1:
+        return None
+    return _assigned_to(source, makers[0].site, statement_of(trace, makers[0].site.node)) or None
+
+
+def _assigned_to(source: Source, made: Site, statement: ast.AST | None) -> str:
+    """The variable that a statement assigns something to, or its place in a dict that the statement makes."""
+    match statement:
+        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=ast.Dict(keys=keys, values=values)):
+            key = next((key for key, value in zip(keys, values, strict=True) if value is made.node), None)
+            return "" if key is None else f"{ast.unparse(target)}[{source.text(made, key)}]"
+    return assigned_to(statement)
 
 
 def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) -> list[ast.AST]:
@@ -284,6 +311,7 @@ def _steps_elsewhere(trace: Trace, source: Source, cleared: Cleared, name: str) 
     for function in functions:
         if function is not None and inside(function, ast.Yield, ast.YieldFrom):
             return [function]
+    name = ast.unparse(ast.parse(name, mode="eval"))
     tree = source.tree(cleared.site.path)
     way = ancestry(trace, cleared.site.node)
     around = [each for each in way if isinstance(each, ast.FunctionDef)]

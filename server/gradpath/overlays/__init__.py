@@ -32,6 +32,7 @@ from gradpath.interpreter.values import (
 from gradpath.overlays import keeping, registry
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.libraries import chance
+from gradpath.overlays.libraries.collections import Bounded
 from gradpath.overlays.libraries.expected_failures import asserted
 from gradpath.overlays.namespace import Namespace, as_value
 from gradpath.overlays.presumed import (
@@ -334,6 +335,9 @@ class Overlays:
             return
         if type(before) is List or type(before) is Dict:
             instance.attributes[name] = List([], open=True) if type(before) is List else Dict(open=True)
+            return
+        if isinstance(before, Bounded):
+            instance.attributes[name] = Bounded([], before.limit, open=True)
             return
         origin = Attribute(instance, name, "attribute set elsewhere")
         key = None if type(before) in (int, float) else ("attr", id(instance), name)  # A total begins again.

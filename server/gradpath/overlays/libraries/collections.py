@@ -28,8 +28,8 @@ class Bounded(List):
 
     __slots__ = ("limit",)
 
-    def __init__(self, items: list[Value], limit: int) -> None:
-        super().__init__(items)
+    def __init__(self, items: list[Value], limit: int, *, open: bool = False) -> None:
+        super().__init__(items, open=open)
         self.limit = limit
 
     def least_length(self, machine: Machine) -> Value:

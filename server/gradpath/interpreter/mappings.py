@@ -117,7 +117,7 @@ class Dict(Container):
         """
         if self.is_live(machine):
             return self.parts()
-        if not all(isinstance(key, Unknown) for key, _ in self.entries.values()):
+        if not all(_is_unseen(key) for key, _ in self.entries.values()):
             return ()
         return [each for each in self.parts() if machine.library.is_live(each)]
 
@@ -200,6 +200,11 @@ class Namespace(Dict):
         super().delete_item(machine, key)
         if isinstance(key, str):
             self.attributes.pop(key, None)
+
+
+def _is_unseen(key: Value) -> bool:
+    """True for a key of which nothing is known, and for a number that was read out of a tensor."""
+    return isinstance(key, Unknown) or (isinstance(key, Object) and key.type_name() == "int")
 
 
 def _is_number(value: Value) -> bool:

@@ -20,6 +20,7 @@ from gradpath.interpreter.ownership import Loaded, Named, Overwritten, Rejoined,
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.best_states import BestState, best_states
 from gradpath.rules.ownership.second_names import of_twins, references
+from gradpath.rules.ownership.shared_data import shared_data
 from gradpath.source.index import holds, variables
 from gradpath.source.nodes import last_name
 from gradpath.support.fast_dataclasses import dataclass, replace
@@ -58,6 +59,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         yield _of_rejoined(trace, source, rejoined, step)
     for mixture, step in _led(trace):
         yield _of_led(source, mixture, step)
+    yield from shared_data(trace, source)
     for each in references(trace, source):
         last = Step(each.site, "is computed with the network that is trained")
         yield of_twins(trace, source, each.first, each.second, last)

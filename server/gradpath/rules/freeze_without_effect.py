@@ -18,7 +18,7 @@ from gradpath.interpreter.events import BackwardRan, Flagged, Stepped
 from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
-from gradpath.rules.ownership.frozen_for_good import flagged_parts, frozen_parts, left_frozen, spared
+from gradpath.rules.ownership.frozen_for_good import flagged_parts, frozen_for_others, frozen_parts, left_frozen, spared
 from gradpath.rules.ownership.idle_conditions import idle_conditions
 from gradpath.rules.ownership.undone import undone
 from gradpath.source.index import contents, index_of, methods_called
@@ -29,7 +29,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
 
     Where nothing is trained, whoever trains it will miss the flag, unless the file sets it in another way.
     """
-    for find_frozen in (undone, left_frozen, flagged_parts, frozen_parts, spared, idle_conditions):
+    for find_frozen in (undone, left_frozen, frozen_for_others, flagged_parts, frozen_parts, spared, idle_conditions):
         yield from find_frozen(trace, source)
     trains = bool(trace.among(BackwardRan, Stepped))
     for event in trace.of(FlagMissed):

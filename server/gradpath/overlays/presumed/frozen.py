@@ -24,6 +24,7 @@ from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.module_methods import DRAWN, note_drawn
 from gradpath.overlays.torch.tensor_value import TensorValue
+from gradpath.source.flags import may_thaw
 from gradpath.source.index import contents
 from gradpath.source.nodes import nodes, noted
 from gradpath.support.lazy_regex import regex
@@ -219,17 +220,7 @@ def _thaws_somewhere(machine: Machine) -> bool:
 
 @noted
 def _thaws(body: ast.AST) -> bool:
-    return any(map(_is_thaw, (inner for node in nodes(body) if isinstance(node, ast.If) for inner in nodes(node))))
-
-
-def _is_thaw(node: ast.AST) -> bool:
-    match node:
-        case ast.Assign(targets=[ast.Attribute(attr="requires_grad")], value=value):
-            return not (isinstance(value, ast.Constant) and value.value is False)
-        case ast.Call(func=ast.Attribute(attr="requires_grad_"), args=args, keywords=keywords):
-            given = [*args, *(each.value for each in keywords)]
-            return not any(isinstance(each, ast.Constant) and each.value is False for each in given)
-    return False
+    return any(map(may_thaw, (inner for node in nodes(body) if isinstance(node, ast.If) for inner in nodes(node))))
 
 
 def _doubt(machine: Machine, thing: Value) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from gradpath.autograd.aliases import whole_of
 from gradpath.autograd.tensor import UNSEEN, Tensor
@@ -16,7 +16,8 @@ from gradpath.findings.syntax import ancestry
 from gradpath.interpreter.events import BackwardRan, Built, Flagged, Lent, Mutated, Named, Site, Stepped
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.lacking import written
-from gradpath.source.index import methods_called
+from gradpath.source.flags import may_thaw
+from gradpath.source.index import contents, inside, methods_called
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -44,19 +45,90 @@ def left_frozen(trace: Trace, source: Source) -> Iterator[Report]:
             tensors += [] if tensor in tensors else [tensor]
             told[at] = (trains, beside)
     for at, tensors in found.items():
-        what, _ = named(trace, source, tensors, "what is frozen")
-        trains, beside = told[at]
-        yield Report(
-            at,
-            f"{what} learns no more after this: nothing thaws what is frozen here",
-            (
-                Step(trains.site, f"trains {what}"),
-                Step(at, f"freezes {what}"),
-                Step(beside.site, "trains something else on what it gives"),
-                Step(trains.site, f"gives {what} no gradient in the next iteration"),
-            ),
-            help="thaw it when that is done, or compute what it gives under `torch.no_grad()`, and freeze nothing",
-        )
+        yield _report(trace, source, at, tensors, *told[at], "in the next iteration")
+
+
+def _report(
+    trace: Trace,
+    source: Source,
+    at: Site,
+    tensors: Sequence[Tensor],
+    trains: BackwardRan,
+    beside: BackwardRan,
+    when: str,
+) -> Report:
+    what, _ = named(trace, source, tensors, "what is frozen")
+    return Report(
+        at,
+        f"{what} learns no more after this: nothing thaws what is frozen here",
+        (
+            Step(trains.site, f"trains {what}"),
+            Step(at, f"freezes {what}"),
+            Step(beside.site, "trains something else on what it gives"),
+            Step(trains.site, f"gives {what} no gradient {when}"),
+        ),
+        help="thaw it when that is done, or compute what it gives under `torch.no_grad()`, and freeze nothing",
+    )
+
+
+def frozen_for_others(trace: Trace, source: Source) -> Iterator[Report]:
+    """What a training step trains, and then freezes while something else learns from what it gives.
+
+    The step runs again: it is an iteration, or a function without loops, which trains nothing by one call.
+    """
+    flags, known = trace.of(Flagged), learners(trace)
+    found: dict[ast.AST, tuple[Flagged, list[Tensor], BackwardRan, BackwardRan]] = {}
+    for event in flags:
+        tensor = whole_of(event.tensor)
+        learner = known.get(id(tensor))
+        if event.value or learner is None or not learner.used or _is_thawed(trace, source, tensor, flags):
+            continue
+        time = trace.events.index(event)
+        trains = next((ran for ran in reversed(learner.given) if trace.events.index(ran) < time), None)
+        beside = None if trains is None else _learns_from(trace, time, learner, trains)
+        if trains is not None and beside is not None and _runs_again(trace, event, learner, trains):
+            found.setdefault(event.site.node, (event, [], trains, beside))[1].append(tensor)
+    for event, tensors, trains, beside in found.values():
+        when = "in the next iteration" if _loops(trace, event.site) else "in the next call"
+        yield _report(trace, source, event.site, list(dict.fromkeys(tensors)), trains, beside, when)
+
+
+def _is_thawed(trace: Trace, source: Source, tensor: Tensor, flags: Sequence[Flagged]) -> bool:
+    """True if a path, or the file of the code that froze it, sets a flag to something else than False."""
+    if any(each.value and whole_of(each.tensor) is tensor for each in flags):
+        return True
+    file = source.tree(flags[0].site.path)
+    return any(may_thaw(each) for each in (*contents(file).calls, *inside(file, ast.Assign)))
+
+
+def _learns_from(trace: Trace, since: int, learner: Learner, trains: BackwardRan) -> BackwardRan | None:
+    """A backward of another place that teaches others by what a frozen network gives."""
+    for event in trace.events[since:]:
+        if isinstance(event, BackwardRan) and event.site.node is not trains.site.node and reached_leaves(event):
+            return event if _depends_on(event, learner.tensor) else None
+    return None
+
+
+def _runs_again(trace: Trace, frozen: Flagged, learner: Learner, trains: BackwardRan) -> bool:
+    """True if the backward that trained it runs again, teaches nothing new, and would teach what is frozen now."""
+    around, here = _loops(trace, trains.site), _loops(trace, frozen.site)
+    if not around and not here:
+        return isinstance(trace.entry, ast.FunctionDef | ast.AsyncFunctionDef)
+    if around.isdisjoint(here):
+        return False
+    taught = {id(whole_of(each)) for each in reached_leaves(trains)}
+    later = trace.events[trace.events.index(frozen) :]
+    again = [each for each in later if isinstance(each, BackwardRan) and each.site.node is trains.site.node]
+    return bool(again) and all(
+        _depends_on(each, learner.tensor)
+        and id(learner.tensor) not in (now := {id(whole_of(leaf)) for leaf in reached_leaves(each)})
+        and now <= taught
+        for each in again
+    )
+
+
+def _depends_on(ran: BackwardRan, tensor: Tensor) -> bool:
+    return any(whole_of(each) is tensor for root in ran.call.roots for each in root.ancestors())
 
 
 def _whole(known: Mapping[int, Learner], part: Tensor) -> Learner | None:

@@ -11,7 +11,7 @@ import ast
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping
 
-from gradpath.interpreter.events import Decision, Site
+from gradpath.interpreter.events import Decision, OfTable, Site
 from gradpath.interpreter.trace import Trace
 from gradpath.source.nodes import nodes
 from gradpath.support.fast_dataclasses import dataclass, field, replace
@@ -131,8 +131,9 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
 
     At most `limit` paths, and none that, as long as the one before, would bring the statements executed together
     above `budget`, but for the first `LEAST` that a branch of what is entered asks for. Branches of which an arm trains
-    are turned first, then those of what is entered itself, and last those whose arms do not speak of gradients. Each is
-    turned at most twice for each outcome (two occurrences in loops), so that every arm is entered. Where decisions are
+    are turned first, with the entries of a table, then those of what is entered itself, and last those whose arms do
+    not speak of gradients. Each is turned at most twice for each outcome (two occurrences in loops), so that every arm
+    is entered. Where decisions are
     to be `combined`, other ways to take them follow, until there are `COMBINED` paths. As long as all paths were
     refused, as by `if target is None: raise ValueError`, branches that no gradient depends on are turned as well, the
     last one first.
@@ -140,7 +141,7 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
     queues = tuple(deque[tuple[bool, ...]]() for _ in range(4))
     others: deque[tuple[bool, ...]] = deque()
     refused: deque[tuple[bool, ...]] | None = deque(maxlen=REFUSED)
-    seen: dict[tuple[int, bool], int] = {}
+    seen: dict[tuple[int, str, bool], int] = {}
     count = cost = 0
     inside: set[int] | None = None
     queues[0].append(())
@@ -160,11 +161,11 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
         yield trace
         inside = inside or set(map(id, nodes(trace.entry)))
         for decision in trace.decisions:
-            taken = (id(decision.node), decision.outcome)
+            taken = (*_what(decision), decision.outcome)
             seen[taken] = seen.get(taken, 0) + 1
         for index in range(len(prefix), min(len(trace.decisions), DEEP)):
             decision = trace.decisions[index]
-            other = (id(decision.node), not decision.outcome)
+            other = (*_what(decision), not decision.outcome)
             if decision.idle:
                 if refused is not None:
                     refused.appendleft(turned(trace, index))
@@ -175,9 +176,14 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
                 others.append(turned(trace, index))
 
 
+def _what(decision: Decision) -> tuple[int, str]:
+    """What a decision decides: a branch, or whether something is a certain entry of a table."""
+    return id(decision.node), decision.key.name if isinstance(decision.key, OfTable) else ""
+
+
 def _rank(decision: Decision, inside: Container[int]) -> int:
     """The place of a branch among those to be turned; `inside` are the nodes of what is entered."""
-    if decision.training:
+    if decision.training or isinstance(decision.key, OfTable):
         return 0
     return 3 if not decision.speaking else 1 if id(decision.node) in inside else 2
 

@@ -28,6 +28,7 @@ from gradpath.overlays.presumed.back_propagated import (
 )
 from gradpath.overlays.presumed.clearing import trains
 from gradpath.overlays.presumed.conventions import is_conventional
+from gradpath.overlays.presumed.held_modules import is_held, note_holder
 from gradpath.overlays.presumed.misnamed import settings_called_optimizers, tensors_called_models
 from gradpath.overlays.presumed.places import WRAPPERS, kept_as, place_of
 from gradpath.overlays.presumed.python_generators import gives_batches
@@ -116,6 +117,7 @@ def note_binding(machine: Machine, value: Unknown, name: str, before: Value = No
     What a helper makes of data in its place is data still: `y = cut(y, places)`.
     """
     place = place_of(machine.node) if isinstance(machine.node, ast.Attribute) else ""
+    note_holder(machine, value, place or name, OF_MODULES)
     if not value.role and _may_have_role(value):
         role = _role_here(machine, place or name)
         value.role = (
@@ -172,6 +174,8 @@ def note_call(machine: Machine, callee: Unknown) -> None:
             if not callee.role and (role := _role_here(machine, _method(node.func))):
                 callee.role = role
                 machine.remembered[_METHOD, callee.number] = True
+            elif not callee.role and is_held(machine, callee, OF_MODULES):
+                callee.role = "model"
         owner = callee.owner
         if owner is not None and not owner.role and not owner.is_data and isinstance(node.func, ast.Attribute):
             owner.role = _role_here(machine, place_of(node.func.value))

@@ -48,6 +48,13 @@ def _place_among(machine: Machine, key: Value) -> object:
     return place_of(key)
 
 
+def stood_for(machine: Machine) -> list[Value]:
+    """The entries of dicts of which one was taken for that of an unknown key, which each of them may be."""
+    found = machine.remembered.setdefault("entries of which one was taken for another", [])
+    assert isinstance(found, list)
+    return found
+
+
 class Dict(Container):
     """A dict; keys are compared by value where they are constants, by identity otherwise.
 
@@ -133,7 +140,10 @@ class Dict(Container):
         if place not in standing:
             standing.append(place)
         index = standing.index(place)
-        return parts[-1 - index] if index < len(parts) else machine.unknown("item of a dict", None, (self,))
+        if index >= len(parts):
+            return machine.unknown("item of a dict", None, (self,))
+        stood_for(machine).extend(parts)
+        return parts[-1 - index]
 
     def _is_all_without_graph(self, machine: Machine) -> bool:
         parts = self.parts()

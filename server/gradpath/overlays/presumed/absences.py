@@ -11,6 +11,7 @@ from gradpath.interpreter.containers import everything_in
 from gradpath.interpreter.events import BackwardRan, Cleared, GradientAbsent, GradientSet, Handed, Lent
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.mappings import stood_for
 from gradpath.interpreter.values import Arguments, BoundMethod, Function, Instance, Unknown, Value
 from gradpath.overlays.presumed import conditions, model_parts, weights
 from gradpath.overlays.presumed.presumed_tensors import graph_sources
@@ -97,7 +98,13 @@ def is_hidden(machine: Machine, tensor: Tensor) -> bool:
 
 def is_in_no_other_graph(machine: Machine, tensor: Tensor) -> bool:
     """True if no graph leads to a tensor but those that are seen to; `is_hidden` says so of what was computed."""
-    return is_hidden(machine, tensor) and (tensor.node is not None or _is_unused_leaf(machine, tensor))
+    hidden = is_hidden(machine, tensor) and not _may_be_looked_up(machine, tensor)
+    return hidden and (tensor.node is not None or _is_unused_leaf(machine, tensor))
+
+
+def _may_be_looked_up(machine: Machine, tensor: Tensor) -> bool:
+    """True if an unknown key was looked up in a dict, and a tensor may be its entry."""
+    return any(isinstance(each, TensorValue) and each.tensor is tensor for each in stood_for(machine))
 
 
 def with_gradients_of_their_own(machine: Machine) -> tuple[Tensor, ...]:
@@ -137,9 +144,10 @@ def may_be_used(machine: Machine, tensor: Tensor) -> bool:
     """True if more may be computed from a tensor than is seen.
 
     It was stored in an object that is not seen, which may be a part of any module; or it is one of those that a loop
-    made of which a few iterations represent all, as another loop does that would use them.
+    made of which a few iterations represent all, as another loop does that would use them; or it is the entry of an
+    unknown key.
     """
-    if any(each is None or tensor in each.lineage() for each in _put(machine)):
+    if _may_be_looked_up(machine, tensor) or any(each is None or tensor in each.lineage() for each in _put(machine)):
         return True
     guessed = machine.late_loops.difference(number for number, _ in machine.loops())
     made = (number for each in tensor.lineage() for number, _ in getattr(each.origin, "loops", ()))

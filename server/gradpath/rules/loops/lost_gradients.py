@@ -58,7 +58,16 @@ def lost_before(trace: Trace, flow: Sequence[Entry], step: Stepped) -> Lost | No
     """The clearing before `step`, if that leaves it without any gradient."""
     if not step.parameters:
         return _lost_unseen(trace, step) or _lost_of(flow, step.unseen, step)
-    return _lost_of(flow, step.parameters, step) if step.known else None
+    lost = _lost_of(flow, step.parameters, step)
+    return lost if lost is None or step.known or _is_all_lost(trace, lost) else None
+
+
+def _is_all_lost(trace: Trace, lost: Lost) -> bool:
+    """True if a step has no gradient of parameters that are not seen either: all were cleared since any backward."""
+    events = trace.events
+    since = events[events.index(lost.cleared) : events.index(lost.step)]
+    runs = (each for each in since if isinstance(each, BackwardRan) and each.call.accumulates)
+    return lost.step.finds_none_after(lost.cleared) and next(runs, None) is None
 
 
 def _lost_of(flow: Sequence[Entry], parameters: Sequence[Tensor], step: Stepped) -> Lost | None:

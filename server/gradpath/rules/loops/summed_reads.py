@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from gradpath.autograd.tensor import Tensor, together
 from gradpath.findings.gradient_flow import Effect, concerning, is_gradient, updated_by_hand
 from gradpath.findings.graphs import reached_leaves
-from gradpath.interpreter.events import BackwardRan, Mutated, Stored, iterations_between, parts_of, tensor_of
+from gradpath.interpreter.events import BackwardRan, Mutated, ReadOut, Stored, iterations_between, parts_of, tensor_of
 from gradpath.interpreter.trace import Trace
 
 Read = Mutated | Stored
@@ -28,7 +28,9 @@ def summed_reads(trace: Trace) -> Iterator[tuple[Read, BackwardRan, Read]]:
         match event:
             case BackwardRan():
                 last = event if event.call.accumulates else last
-            case Mutated() | Stored() if last is not None and event.site.node not in found and _reads(trace, event):
+            case Mutated() | Stored() if (
+                last is not None and event.site.node not in found and _reads(trace, event, last)
+            ):
                 first, ran = before.setdefault(event.site.node, (event, last))
                 if ran is not last and _is_in_next_iteration(first, ran, last, event):
                     if _is_never_cleared(trace, event, ran, last):
@@ -37,18 +39,24 @@ def summed_reads(trace: Trace) -> Iterator[tuple[Read, BackwardRan, Read]]:
                     before[event.site.node] = event, last
 
 
-def _reads(trace: Trace, event: Read) -> bool:
+def _reads(trace: Trace, event: Read, ran: BackwardRan) -> bool:
     """True if what is kept was computed from a gradient, and is neither that itself nor the weight that it moves."""
     if isinstance(event, Mutated) and (is_gradient(event.tensor) or updated_by_hand(trace, event) is not None):
         return False
-    return bool(_gradients_in(event))
+    is_for_log = isinstance(event, Stored) and event.read is not None and not ran.call.retain
+    return not is_for_log and bool(_gradients_in(event))
 
 
 def _gradients_in(event: Read) -> list[Tensor]:
-    """The gradients from which what is kept was computed; numbers that were read out of them are for a log."""
+    """The gradients from which what is kept was computed.
+
+    Numbers that were read out of them are for a log, unless each is of another loss of one graph.
+    """
     match event:
         case Mutated():
             kept: tuple[object, ...] = event.sources
+        case Stored(read=ReadOut(tensor=read)):
+            kept = (read,)
         case Stored():
             kept = (event.value, *parts_of(event.value))
     lineage = together(tensor for each in kept if (tensor := tensor_of(each)) is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from gradpath.analysis.arrivals import comes_the_same_way
 from gradpath.analysis.headlines import LONGEST, branch, conditional, fitted
 from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, best_of
@@ -198,7 +199,7 @@ def _agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> bo
         if lasting:
             continue
         whole = trace.is_complete and not trace.failures()
-        if whole and id(trace) not in paths and _reaches(trace, visits):
+        if whole and id(trace) not in paths and _reaches(found, trace, visits):
             return False
     return True
 
@@ -223,15 +224,15 @@ def _visits(found: Found) -> dict[ast.stmt, int]:
     return visits
 
 
-def _reaches(trace: Trace, visits: Mapping[ast.stmt, int]) -> bool:
-    """True if a path comes to the places of a story as often as the story does.
+def _reaches(found: Found, trace: Trace, visits: Mapping[ast.stmt, int]) -> bool:
+    """True if a path comes to the places of a story as often as the story does, and by the same calls.
 
     One that would presumably have ended there, as by a step of an optimizer that is None, does not.
     """
     if any(trace.visits.get(statement, 0) < times for statement, times in visits.items()):
         return False
-    simple = [each for each in visits if not hasattr(each, "body")]
-    return not any(holds(statement, node) for node in trace.survived for statement in simple)
+    survived = (holds(each, node) for node in trace.survived for each in visits if not hasattr(each, "body"))
+    return not any(survived) and comes_the_same_way(_sites(found), trace)
 
 
 def _stands(found: Found, paths: Paths, source: Source) -> bool:
@@ -283,7 +284,7 @@ def _is_denied_by(
         return True
     if not other.is_complete or other.failures() or _trains_nothing(other):
         return False
-    return _reaches(other, visits) and _speaks_against(found, other, source)
+    return _reaches(found, other, visits) and _speaks_against(found, other, source)
 
 
 def _trains_nothing(trace: Trace) -> bool:

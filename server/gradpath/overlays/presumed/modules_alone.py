@@ -116,23 +116,26 @@ def _handled(method: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
 @noted
 def _computed(made: ast.AST) -> tuple[frozenset[str], frozenset[str]]:
     """The attributes that an `__init__` computes with others, and those that it gets from a method: `self.begin()`."""
-    own, calls = _handled(made)[1], dict(_calls(made))
+    own, results = _handled(made)[1], dict(_results(made))
     computed, by_methods = set[str](), set[str]()
-    for name, call in calls.items():
-        match call.func:
-            case ast.Attribute(value=ast.Name(id="self"), attr=called):
+    for name, value in results.items():
+        match value:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=called)):
                 (computed if called in own else by_methods).add(name)
-            case _ if _handled(call)[0] & calls.keys():  # Layers and parameters, and no sizes.
+            case _ if _handled(value)[0] & results.keys():  # Layers and parameters, and no sizes.
                 computed.add(name)
     return frozenset(computed), frozenset(by_methods)
 
 
-def _calls(made: ast.AST) -> Iterator[tuple[str, ast.Call]]:
-    """The attributes that an `__init__` sets to what a call gives."""
+def _results(made: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """The attributes that an `__init__` sets to what a call or an operation gives."""
     for each in nodes(made):
         match each:
-            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Call() as call):
-                yield name, call
+            case ast.Assign(
+                targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)],
+                value=(ast.Call() | ast.BinOp() | ast.UnaryOp()) as value,
+            ):
+                yield name, value
 
 
 def _is_self(node: ast.AST) -> bool:

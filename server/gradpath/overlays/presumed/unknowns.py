@@ -79,11 +79,11 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
         raise machine.error("TypeError", f"unsupported operand type(s): {names}", (unknown, other))
     if other is ... and operator not in _COMPARISONS:
         raise machine.error("TypeError", "unsupported operand type(s)", other)
-    is_tensor = _is_tensor(machine, unknown) or (machine.autograd.inference and unknown.kind is Kind.CUT)
+    is_tensor = _is_tensor(machine, unknown) or reads_gradient(machine, unknown, "data")
+    is_tensor = is_tensor or (machine.autograd.inference and unknown.kind is Kind.CUT)
     if _meets_as_tensor(unknown, operator, other) or (is_tensor and operator not in _COMPARISONS):
         tensor = presume_tensor(machine, unknown)
-        compared = operator in _COMPARISONS
-        return (tensor.compare if compared else tensor.binary)(machine, operator, other, reflected)
+        return (tensor.compare if operator in _COMPARISONS else tensor.binary)(machine, operator, other, reflected)
     if (
         isinstance(other, Unknown)
         and operator not in _COMPARISONS

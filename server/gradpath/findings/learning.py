@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gradpath.autograd.aliases import whole_of
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.graphs import moved_leaves, reached_leaves
 from gradpath.interpreter.events import BackwardRan, Cleared, Stepped
@@ -54,6 +55,11 @@ def learners(trace: Trace) -> dict[int, Learner]:
                 for learner in of(dict.fromkeys(event.tensors)):
                     learner.cleared.append(event)
     return found
+
+
+def depends_on(ran: BackwardRan, parameter: Tensor) -> bool:
+    """True if a loss was computed from a parameter, or from any of those that it represents, with a graph or not."""
+    return any(whole_of(each) is parameter for root in ran.call.roots for each in root.ancestors())
 
 
 def has_strangers(trace: Trace) -> bool:

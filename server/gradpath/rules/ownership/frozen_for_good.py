@@ -9,7 +9,7 @@ from gradpath.autograd.aliases import whole_of
 from gradpath.autograd.tensor import UNSEEN, Tensor
 from gradpath.findings.gradient_flow import is_harmless
 from gradpath.findings.graphs import reached_leaves
-from gradpath.findings.learning import Learner, learners
+from gradpath.findings.learning import Learner, depends_on, learners
 from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import ancestry
@@ -105,7 +105,7 @@ def _learns_from(trace: Trace, since: int, learner: Learner, trains: BackwardRan
     """A backward of another place that teaches others by what a frozen network gives."""
     for event in trace.events[since:]:
         if isinstance(event, BackwardRan) and event.site.node is not trains.site.node and reached_leaves(event):
-            return event if _depends_on(event, learner.tensor) else None
+            return event if depends_on(event, learner.tensor) else None
     return None
 
 
@@ -120,15 +120,11 @@ def _runs_again(trace: Trace, frozen: Flagged, learner: Learner, trains: Backwar
     later = trace.events[trace.events.index(frozen) :]
     again = [each for each in later if isinstance(each, BackwardRan) and each.site.node is trains.site.node]
     return bool(again) and all(
-        _depends_on(each, learner.tensor)
+        depends_on(each, learner.tensor)
         and id(learner.tensor) not in (now := {id(whole_of(leaf)) for leaf in reached_leaves(each)})
         and now <= taught
         for each in again
     )
-
-
-def _depends_on(ran: BackwardRan, tensor: Tensor) -> bool:
-    return any(whole_of(each) is tensor for root in ran.call.roots for each in root.ancestors())
 
 
 def _whole(known: Mapping[int, Learner], part: Tensor) -> Learner | None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradpath.autograd.aliases import memory_of, whole_of
-from gradpath.autograd.tensor import Tensor
 from gradpath.findings.averages import mixtures
-from gradpath.findings.learning import learners
+from gradpath.findings.learning import depends_on, learners
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import statement_of, tests_of
 from gradpath.fixes.out_of_place import copied
@@ -59,7 +58,7 @@ def _found(trace: Trace) -> Iterator[_Shared]:
         learner = known.get(id(owner))
         if owner is own or learner is None or not owner.is_parameter or (other is not None and other.used):
             continue
-        learns = next((ran for ran in learner.given if _depends_on(ran, own)), None)
+        learns = next((ran for ran in learner.given if depends_on(ran, own)), None)
         begun = trace.events.index(event)
         step = next((each for each in learner.used if trace.events.index(each) > begun), None)
         behind = id(own) in averaged or (step is not None and _is_now_and_then(trace, event, step))
@@ -72,7 +71,3 @@ def _is_now_and_then(trace: Trace, event: Replaced, step: Stepped) -> bool:
     around = {number for number, _ in step.site.loops}
     again = any(number in around for number, _ in event.site.loops)
     return again and any(tests_of(trace, frame) for frame in event.site.frames())
-
-
-def _depends_on(ran: BackwardRan, parameter: Tensor) -> bool:
-    return any(whole_of(each) is parameter for root in ran.call.roots for each in root.ancestors())

@@ -67,6 +67,7 @@ INPUT = Condition("input", "{name} keeps the graph of what it is given", "{name}
 FROZEN = Condition("frozen", "all that {name} computes with is frozen", "{name} is all frozen", 3)
 OWN_PARAMETERS = Condition("own", "{name} has no parameters of its own", "{name} has no parameters", 3)
 PARTS = Condition(provenance.PARTS, "what {name} returns shares one graph", "{name} returns one graph", 4)
+MATRIX = Condition("matrix", "{name} has two dimensions", "{name} is a matrix", 3)
 GIVEN = Condition("given", "{name} saves what it is given", "{name} saves what it gets", 4)
 WEIGHTS = Condition("weights", "{name} saves the weights that the step updates", "{name} saves its weights", 5)
 HELD = Condition("held", "{name} has these parameters", "{name} has them", 5)
@@ -101,6 +102,15 @@ def several(count: Value) -> Presumption | None:
 def _computed_by(site: object) -> str:
     """The text of the call that gave a number: `len(actions)`."""
     return ast.unparse(site.node) if isinstance(site, Site) and isinstance(site.node, ast.Call) else ""
+
+
+def operand(site: object) -> str:
+    """The program's text for the first argument of the call at a site."""
+    match site:
+        case Site(node=ast.Call(args=[first, *_])):
+            text = ast.unparse(first)
+            return text if len(text) <= _LONGEST else ""
+    return ""
 
 
 def receiver(site: object) -> str:

@@ -10,7 +10,7 @@ from gradpath.autograd.behaviour import Behaviour, Structure
 from gradpath.autograd.layout import is_foldable
 from gradpath.autograd.ops import ModuleSpec, Op, Parameter
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import Saved, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.iteration import COPIED, Container, sample
 from gradpath.interpreter.kinds import OF_TENSORS
@@ -143,12 +143,28 @@ def run_behaviour(
     others = _ordinary(machine, name, inputs, arguments)
     results = machine.autograd.apply(name, behaviour, {**inputs, **others} if others else inputs)
     settle(spec, behaviour, results, inputs, arguments, partial(_samples, machine, name))
+    if behaviour.maybe_saves and spec.name in FOLDING:
+        _presume_saved(machine, behaviour, results, inputs)
     if machine.autograd.grad_enabled and any(isinstance(each, Unknown | List) for each in arguments.values()):
         _note_unseen(machine, spec, results, arguments)
     for parameter, value in arguments.items():
         if isinstance(value, List) and len(inputs.get(parameter, ())) > 1 and (value.open or value.is_longer(machine)):
             forget_count(spec, parameter, results, inputs, arguments)
     return _returned(machine, behaviour, behaviour.returns, [wrap(result) for result in results], top=True)
+
+
+def _presume_saved(
+    machine: Machine, behaviour: Behaviour, results: Sequence[Tensor], inputs: Mapping[str, Sequence[Tensor]]
+) -> None:
+    """Let a node save an operand of unknown rank on condition: a matrix is saved itself, a batch of them as a copy."""
+    presumed = conditions.MATRIX.of(conditions.operand(machine.site()))
+    for node in {each.node for each in results if each.node is not None}:
+        for name, triggers in behaviour.maybe_saves.items():
+            if triggers.isdisjoint(node.parameters):
+                continue
+            for each in inputs.get(name, ()):
+                had = each.node is not None
+                node.saved.append(Saved(each.storage, each.storage.version, each, name, had, presumed=presumed))
 
 
 def _samples(machine: Machine, name: str) -> Presumption:
@@ -325,7 +341,8 @@ def note_facts(kinds: dict[str, object], parameter: str, value: Value, *, folded
             if folded and not contiguous:
                 contiguous = is_foldable(shape, value.tensor.layout)
         if not contiguous and (shape is None or len(shape) > 2):  # BLAS takes a transposed matrix as it is.
-            kinds[f"{parameter}.contiguous"] = ops.UNKNOWN if contiguous is None else False
+            unsure = contiguous is None or (folded and shape is None)
+            kinds[f"{parameter}.contiguous"] = ops.UNKNOWN if unsure else False
     elif isinstance(value, tuple):
         kinds[f"{parameter}.len"] = len(value)
     elif isinstance(value, List) and not value.open:

@@ -69,6 +69,7 @@ PROGRAMS = {
     "backwards of one graph": _lines("", "(y - #).pow(2).mean().backward(retain_graph=True)\n", "opt.step()\n"),
     "failures": _lines("", "z = y.sum()\ntry:\n    z.backward()\n    z.backward()\nexcept RuntimeError:\n    pass\n"),
     "states": _lines("", f"h = net(x + h).detach()\nloss = net(h).sum()\n{END}"),
+    "kept states": _lines("", f"h = net(x + h).detach()\nloss = net(h).sum()\n{END}losses.append(h * 2)\n"),
     "targets": _lines(
         "target = nn.Linear(4, 4)\n",
         "with torch.no_grad():\n    t = target(x)\n"

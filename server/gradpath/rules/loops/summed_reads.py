@@ -13,7 +13,8 @@ from gradpath.autograd.tensor import Tensor, together
 from gradpath.findings.gradient_flow import Effect, concerning, is_gradient, updated_by_hand
 from gradpath.findings.graphs import reached_leaves
 from gradpath.interpreter.events import BackwardRan, Mutated, ReadOut, Stored, iterations_between, parts_of, tensor_of
-from gradpath.interpreter.trace import Trace
+from gradpath.interpreter.trace import Trace, once
+from gradpath.support.traversal import reachable
 
 Read = Mutated | Stored
 """What is computed from a gradient is written into a tensor, or put into a container."""
@@ -44,11 +45,11 @@ def _reads(trace: Trace, event: Read, ran: BackwardRan) -> bool:
     if isinstance(event, Mutated) and (is_gradient(event.tensor) or updated_by_hand(trace, event) is not None):
         return False
     is_for_log = isinstance(event, Stored) and event.read is not None and not ran.call.retain
-    return not is_for_log and bool(_gradients_in(event))
+    return not is_for_log and any(each in _from_gradients(trace) for each in _kept(event))
 
 
-def _gradients_in(event: Read) -> list[Tensor]:
-    """The gradients from which what is kept was computed.
+def _kept(event: Read) -> list[Tensor]:
+    """The tensors from which what is kept was computed.
 
     Numbers that were read out of them are for a log, unless each is of another loss of one graph.
     """
@@ -59,8 +60,20 @@ def _gradients_in(event: Read) -> list[Tensor]:
             kept = (read,)
         case Stored():
             kept = (event.value, *parts_of(event.value))
-    lineage = together(tensor for each in kept if (tensor := tensor_of(each)) is not None)
-    return [each for each in lineage if each.operation == "gradient"]
+    return [tensor for each in kept if (tensor := tensor_of(each)) is not None]
+
+
+@once
+def _from_gradients(trace: Trace) -> frozenset[Tensor]:
+    """All gradients, and what was computed from one, among the lineage of what is kept anywhere on a path."""
+    results: dict[Tensor, list[Tensor]] = {}
+    gradients: list[Tensor] = []
+    reads: tuple[Read, ...] = (*trace.of(Mutated), *trace.of(Stored))
+    for tensor in together(each for read in reads for each in _kept(read)):
+        gradients += [tensor] if tensor.operation == "gradient" else []
+        for source in tensor.maker:
+            results.setdefault(source, []).append(tensor)
+    return frozenset(reachable(gradients, lambda each: results.get(each, ())))
 
 
 def _is_in_next_iteration(first: Read, ran: BackwardRan, again: BackwardRan, second: Read) -> bool:
@@ -75,7 +88,7 @@ def _is_in_next_iteration(first: Read, ran: BackwardRan, again: BackwardRan, sec
 
 def _is_never_cleared(trace: Trace, read: Read, ran: BackwardRan, again: BackwardRan) -> bool:
     """True if a backward has added to all the gradients in question, and no step uses them afterwards."""
-    gradients = {id(each) for each in _gradients_in(read)}
+    gradients = {id(each) for each in together(_kept(read)) if each.operation == "gradient"}
     both = {id(each) for each in reached_leaves(ran)}
     leaves = [each for each in reached_leaves(again) if id(each) in both and id(each.grad) in gradients]
     return bool(leaves) and all(_is_summed(trace, leaf, ran, again) for leaf in leaves)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from gradpath.autograd.aliases import memory_of
-from gradpath.autograd.tensor import SWITCHED_OFF, Tensor
+from gradpath.autograd.provenance import OBSERVED
+from gradpath.autograd.tensor import SWITCHED_OFF, Node, Tensor
 from gradpath.findings.report import Source
 from gradpath.findings.stories import bindings, target_of
 from gradpath.findings.syntax import ancestry, function_of, statement_of
-from gradpath.interpreter.events import Bound, Held, Site
-from gradpath.interpreter.ownership import Taken
+from gradpath.interpreter.events import BackwardRan, Bound, GradientAbsent, Held, Site
+from gradpath.interpreter.ownership import Given, Taken
 from gradpath.interpreter.trace import Trace
 from gradpath.source.index import contents, inside, names_of
 
@@ -57,6 +58,49 @@ def rebinding_of(trace: Trace, source: Source, tensor: Tensor, *, scoped: bool =
             if is_leaf and value.cut is None and value.base is None:
                 leaves[name, scope, place] = value
     return None
+
+
+def gradients_of_results(trace: Trace) -> Iterator[GradientAbsent]:
+    """Gradients that are asked for of results, after a backward through them, where nothing has the leaf any more.
+
+    Whoever compares one with None knows that it may be.
+    """
+    executed: set[Node] = set()
+    for event in trace.events:
+        if isinstance(event, BackwardRan):
+            executed.update(event.executed)
+        elif isinstance(event, GradientAbsent) and _is_meant_for_leaf(trace, event, executed):
+            yield event
+
+
+def _is_meant_for_leaf(trace: Trace, absent: GradientAbsent, executed: Container[Node]) -> bool:
+    leaf = tensor = absent.tensor
+    while leaf.node is not None and leaf.cut is None:
+        tracked = [each for each in leaf.maker if each.requires_grad]
+        if len(tracked) != 1:
+            return False
+        (leaf,) = tracked
+    if tensor.node not in executed or leaf.is_weight or leaf.provenance is not OBSERVED or leaf.is_open:
+        return False
+    way = ancestry(trace, absent.site.node)
+    if any(isinstance(each, ast.Compare | ast.BoolOp) or _tests(each, way) for each in way):
+        return False
+    return not any(leaf in each.parameters for each in trace.of(Given)) and not _is_kept(trace, leaf, absent)
+
+
+def _tests(node: ast.AST, way: Container[ast.AST]) -> bool:
+    """True if a node asks whether an expression on the `way` to the gradient is true."""
+    return isinstance(node, ast.If | ast.IfExp | ast.While | ast.Assert) and node.test in way
+
+
+def _is_kept(trace: Trace, leaf: Tensor, absent: GradientAbsent) -> bool:
+    """True if a variable, an attribute or a container has a leaf when the gradient is asked for."""
+    last: dict[tuple[str, Site | None], Bound] = {}
+    for event in trace.events[: trace.events.index(absent)]:
+        if isinstance(event, Bound):
+            last[event.name, event.site.caller] = event
+    had = bindings(trace, leaf)
+    return any(last.get((each.name, each.site.caller)) is each or isinstance(each.value, Held) for each in had)
 
 
 def lost_updates(trace: Trace) -> Iterator[tuple[Bound, ast.Assign]]:

@@ -10,13 +10,13 @@ from gradpath.autograd.errors import MESSAGES, FaultKind
 from gradpath.autograd.provenance import OBSERVED
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.findings.rebinding import lost_updates, rebinding_of, rebound_upstream
+from gradpath.findings.rebinding import gradients_of_results, lost_updates, rebinding_of, rebound_upstream
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import elsewhere, following, target_of, with_time
 from gradpath.findings.syntax import statement_of
 from gradpath.fixes import edits
 from gradpath.fixes.out_of_place import updated_in_place
-from gradpath.interpreter.events import Bound, Failed, Held, Site
+from gradpath.interpreter.events import Bound, Failed, GradientAbsent, Held, Site
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
@@ -25,7 +25,7 @@ from gradpath.support.fast_dataclasses import replace
 
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
-    """Uses of a gradient that is None, or backwards without a graph, because a leaf was rebound; and lost updates."""
+    """Gradients that are None, or backwards without a graph, because a leaf lost its name; and lost updates."""
     for failure in trace.failures():
         error = failure.error
         if error is not None and error.kind is FaultKind.OPTIMIZER_NON_LEAF and error.tensor is not None:
@@ -39,6 +39,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             if _was_moved(tensor):
                 yield _report_moved(trace, source, given, tensor)
                 break
+    for absent in gradients_of_results(trace):
+        yield _report_asked(trace, source, absent)
     for bound, statement in lost_updates(trace):
         yield _report_lost(trace, source, bound, statement)
 
@@ -106,6 +108,18 @@ def _report_non_leaf(trace: Trace, source: Source, failure: Failed, tensor: Tens
     """The report of an optimizer that is given a result: on the assignment that made the variable one."""
     what = "is the result of a computation, not a leaf: an optimizer cannot train it"
     return replace(_not_a_leaf(trace, source, failure.site, tensor, what), raised_at=failure.site)
+
+
+def _report_asked(trace: Trace, source: Source, absent: GradientAbsent) -> Report:
+    """The report of a gradient that is asked for of a result, and that only a leaf without a name has."""
+    what = "is the result of a computation, not a leaf: its `.grad` stays None"
+    report = _not_a_leaf(trace, source, absent.site, absent.tensor, what)
+    last = Step(absent.site, "is None: the gradient is that of the leaf")
+    help_text = "make the leaf of this first, and let it require a gradient last"
+    return replace(report, steps=(*report.steps[:-1], last), help=help_text, pytorch=_NOT_POPULATED, silent=True)
+
+
+_NOT_POPULATED = "UserWarning: The .grad attribute of a Tensor that is not a leaf Tensor is being accessed."
 
 
 def _was_moved(tensor: Tensor) -> bool:

@@ -294,3 +294,57 @@ def test_a_pasted_text_with_more_that_is_wrong_is_recovered_as_any_other() -> No
 def test_a_pasted_method_tells_what_it_tells_in_its_class() -> None:
     [report] = check(document(METHODS)).diagnostics
     assert (report.rule, report.range.start.line) == ("double-backward", 10)
+
+
+SESSION = """\
+>>> a = torch.rand(3, requires_grad=True)
+>>> b = a.sigmoid()
+>>> b
+tensor([0.7311, 0.8808, 0.9526], grad_fn=<SigmoidBackward0>)
+>>> for i in range(2):
+...     b[i] = 2
+...
+>>> b.sum().backward()
+Traceback (most recent call last):
+  File "<stdin>", line 1, in <module>
+RuntimeError: one of the variables needed for gradient computation has been modified by an inplace operation
+"""
+
+NOTEBOOK_SESSION = """\
+In [1]: import torch
+
+In [2]: with torch.inference_mode():
+   ...:     t = torch.zeros(3)
+   ...:
+
+In [3]: t
+Out[3]: tensor([0., 0., 0.])
+
+In [4]: t[...] = 1
+"""
+
+
+def test_a_session_is_what_was_entered_in_it() -> None:
+    found = parse(document(SESSION))
+    entered = [line[4:] for line in SESSION.splitlines() if line.startswith((">>> ", "... "))]
+    assert ast.unparse(found.tree) == code("\n".join(entered))
+    assert [(each.lineno, each.col_offset) for each in found.tree.body][-1] == (8, 4)
+    assert found.problems
+    assert not unread_lines(found)
+
+
+def test_a_session_tells_what_a_file_tells() -> None:
+    [report] = check(document(SESSION)).diagnostics
+    assert (report.rule, report.range.start.line) == ("inplace-on-saved", 6)
+    [report] = check(document(NOTEBOOK_SESSION)).diagnostics
+    assert (report.rule, report.range.start.line) == ("inference-tensor-saved", 10)
+
+
+def test_a_session_in_which_more_is_wrong_is_recovered_as_any_other() -> None:
+    found = parse(document(SESSION.replace("a.sigmoid()", "a.sigmoid(")))
+    assert 2 in unread_lines(found)
+
+
+def test_a_docstring_with_a_session_stays_one() -> None:
+    text = f'def f():\n    """Do this.\n\n{SESSION}    """\n'
+    assert parse(document(text)).complete

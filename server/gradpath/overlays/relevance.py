@@ -17,6 +17,7 @@ from gradpath.support.lazy_regex import regex
 from gradpath.support.words import words
 
 _IMPORT = regex(r"[ \t]*(?:from|import)[ \t]")
+_LAYER = regex(r"\bnn\.[A-Z]")
 _TELLING = words("backward detach detach_ grad item parameters requires_grad requires_grad_ step zero_grad")
 _KEEPING = frozenset({"append", "data", "extend"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -26,8 +27,6 @@ _FILES = frozenset({"importlib", "inspect", "open", "os", "pkgutil"})
 
 _OF_FRAGMENTS = (
     "def forward(self",
-    "nn.Module",
-    "nn.Parameter",
     "no_grad(",
     "optim.",
     "optimizer.step(",
@@ -45,6 +44,8 @@ def speaks_of_tensors(text: str) -> bool:
     if "torch" in text or ".backward(" in text:
         return True
     if any(word in text for word in (*_definitions(), *_OF_FRAGMENTS)):
+        return True
+    if "nn." in text and _LAYER.search(text) is not None:
         return True
     return any(name in text and _is_imported(name, text) for name in libraries())
 

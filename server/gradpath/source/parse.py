@@ -17,6 +17,7 @@ from gradpath.source.positions import line_starts
 from gradpath.source.quotes import end_swallowing_strings
 from gradpath.source.recovery import Recovery
 from gradpath.source.reuse import first_line, last_line, unchanged
+from gradpath.source.sessions import entered
 from gradpath.source.splice import spliced
 from gradpath.support.fast_dataclasses import dataclass, field, replace
 
@@ -54,7 +55,7 @@ def parse(document: Document, last: Parsed | None = None) -> Parsed:
             if isinstance(document, CellsDocument) and len(document.cells) > 1:
                 tree, problems = _parse_cells(document, base)
             else:
-                tree, problems = _pasted(document, text, error) or _recover(document, text, error, base)
+                tree, problems = _pasted(document, text, error) or _recover(document, entered(text), error, base)
         except (RecursionError, MemoryError):
             # The caller is so deep in its own stack that there is no room left.
             tree, problems = ast.Module(body=[], type_ignores=[]), [_problem_at(document, error)]
@@ -110,8 +111,9 @@ def _parse_cells(document: CellsDocument, base: Parsed | None) -> tuple[ast.Modu
 
 
 def _pasted(document: Document, text: str, error: Unparsable) -> tuple[ast.Module, list[SyntaxProblem]] | None:
-    """The tree of a text that was pasted from a notebook, or from inside a block; None where there is more wrong."""
-    masked = pasted(text)
+    """The tree of a text that was pasted from a notebook, a session or a block; None where there is more wrong."""
+    session = entered(text)
+    masked = pasted(session)
     indented = fragment(masked)
     if indented is None and masked == text:
         return None
@@ -120,7 +122,7 @@ def _pasted(document: Document, text: str, error: Unparsable) -> tuple[ast.Modul
     except Unparsable:
         return None
     problem = _problem_at(document, error)
-    if indented is not None and masked == text:
+    if indented is not None and masked == session:
         problem = replace(problem, misplaced=True)
     return tree, [problem, *prune(tree, document)]
 

@@ -19,7 +19,7 @@ from gradpath.interpreter.values import Object, Unknown, Value
 from gradpath.overlays.presumed import branches, conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.as_given import as_given
 from gradpath.overlays.presumed.dependence import hearsay
-from gradpath.overlays.presumed.roles import names_batches, role_of
+from gradpath.overlays.presumed.roles import names_batches, names_memory, role_of
 from gradpath.overlays.torch.module_methods import note_drawn
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 
@@ -83,7 +83,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             made = machine.autograd.tensor(dtype=None)
             made.maker = (*sources, *_data_upstream(machine, unknown))
             made.provenance = unknown.provenance
-            made.several = _of_batch(machine, unknown)
+            made.several = batch_of(machine, unknown)
             if is_loss(unknown):
                 made.operation = PRESUMED_LOSS
             how = _way_out(unknown)
@@ -129,7 +129,7 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
 def _flagged(machine: Machine, unknown: Unknown) -> Tensor:
     """The leaf that something is which the program has flagged."""
     made = machine.autograd.tensor(requires_grad=True, dtype=None)
-    made.origin, made.several = unknown.site, _of_batch(machine, unknown)
+    made.origin, made.several = unknown.site, batch_of(machine, unknown)
     presumed = machine.remembered[_LEAF, unknown.number]
     if isinstance(presumed, Presumption):
         made.flag_either_way(presumed)
@@ -190,7 +190,7 @@ BATCHED = "several samples of a data set that is seen"
 """With the number of an unknown, the key under which a path remembers that it is such a batch; False for one sample."""
 
 
-def _of_batch(machine: Machine, unknown: Unknown) -> Provenance | None:
+def batch_of(machine: Machine, unknown: Unknown) -> Provenance | None:
     """The provenance of a tensor's having several samples, where a loader gives it, or what it is a part of by name.
 
     Something else by another type, or in another place, has as many.
@@ -205,6 +205,9 @@ def _of_batch(machine: Machine, unknown: Unknown) -> Provenance | None:
             case Call(of=Unknown(), name="sample", arguments=(count, *_)):
                 many = isinstance(count, int) and count > 1
                 return conditions.BATCH.of(conditions.receiver(unknown.site)) if many else conditions.several(count)
+            case Call(of=Unknown(origin=Attribute(of=kept)), name="sample", arguments=()):
+                name = conditions.name_of(kept)
+                return conditions.BATCH.of(name) if names_memory(name) else None
             case Item(of=Unknown() as loader, key=None):
                 gives_batches = names_batches(loader.name or loader.label) and loader.kind is not Kind.PLAIN
                 return conditions.BATCH.of(conditions.name_of(loader)) if gives_batches else None
@@ -349,7 +352,7 @@ def _with_graph(machine: Machine, unknown: Unknown) -> Tensor:
 def _rows_of(machine: Machine, result: Unknown) -> Provenance | None:
     """The presumption that a network was given several samples, by the first argument that is a batch of them."""
     for each in result.sources[1:]:
-        several = _of_batch(machine, each) if isinstance(each, Unknown) else None
+        several = batch_of(machine, each) if isinstance(each, Unknown) else None
         if isinstance(each, TensorValue):
             several = each.tensor.presumed_several or each.tensor.rows
         if several is not None and several is not OBSERVED:

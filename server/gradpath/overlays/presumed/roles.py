@@ -109,6 +109,13 @@ def names_batches(name: str) -> bool:
     return role_of_name(name) == "loader" and _SAMPLES.match(name) is None
 
 
+@cache
+def names_memory(name: str) -> bool:
+    """True if the name of an object says that it keeps what an agent met, and so gives batches of it."""
+    return _MEMORY.match(name) is not None
+
+
+_MEMORY = regex(r"^_?(\w+_)?(buffer|memory|replay)$", re.I)
 _SAMPLES = regex(r"^_?(.*_)?datasets?(_\w+)?$", re.I)
 
 

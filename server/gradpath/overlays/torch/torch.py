@@ -21,7 +21,7 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunct
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import conditions, plain_data
-from gradpath.overlays.presumed.presumed_tensors import is_known_data, is_unseen, presume_tensor
+from gradpath.overlays.presumed.presumed_tensors import batch_of, is_known_data, is_unseen, presume_tensor
 from gradpath.overlays.torch.conversions import converted
 from gradpath.overlays.torch.departures import note_cut
 from gradpath.overlays.torch.operations import call_operation, tensors_in
@@ -97,6 +97,8 @@ class TensorClass(Class):
         made = TensorValue(machine.autograd.tensor(shape=shape, dtype=self.dtype))
         if isinstance(first, (tuple, List, Unknown)):
             note_cut(machine, made.tensor, tensors_in(machine, first), first, "torch.tensor")
+        if isinstance(first, Unknown):
+            made.tensor.several = batch_of(machine, first)
         return made
 
 
@@ -294,6 +296,8 @@ def tensor(machine: Machine, arguments: Arguments) -> Value:
     if isinstance(made, TensorValue):
         note_cut(machine, made.tensor, sources, data, "torch.tensor")
         made.tensor.lone = _is_of_one(data)
+        if isinstance(data, Unknown):
+            made.tensor.several = batch_of(machine, data)
         if isinstance(data, Unknown) and plain_data.is_of_library(data):
             made.tensor.operation = "numpy"
         if not made.tensor.flag:
@@ -321,6 +325,7 @@ def _from_numpy(machine: Machine, arguments: Arguments) -> Value:
         if is_array(data) and data.sources and isinstance(data.sources[0], TensorValue) and len(sources) == 1:
             made.shape, made.dtype = sources[0].shape, sources[0].dtype
         made.lone = is_array(data) and bool(data.sources) and _is_of_one(data.sources[0])
+        made.several = batch_of(machine, data)
     return wrap(made)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 
 from gradpath.autograd.errors import FaultKind
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import Tensor, together
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Source
 from gradpath.findings.stories import same_activation, short_operation
@@ -22,12 +23,16 @@ from gradpath.interpreter.events import (
     Replaced,
     Site,
     Stepped,
+    Stored,
+    parts_of,
+    tensor_of,
 )
 from gradpath.interpreter.trace import Trace, once
 from gradpath.source.index import contents, head_of, holds
 from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.fast_enums import Enum
+from gradpath.support.traversal import reachable
 from gradpath.support.words import words
 
 HARMLESS = "torch."
@@ -150,6 +155,7 @@ def lent(trace: Trace) -> list[Lent]:
     return [event for event in trace.of(Lent) if not is_harmless(event)]
 
 
+@once
 def updated_by_hand(trace: Trace, event: Mutated | Replaced) -> Tensor | None:
     """The leaf that a write moves by its gradient, as `w -= 0.1 * w.grad` and `w.data.sub_(0.1 * w.grad)` do."""
     tensor = event.tensor
@@ -163,10 +169,31 @@ def updated_by_hand(trace: Trace, event: Mutated | Replaced) -> Tensor | None:
 
 def _is_of_gradient(trace: Trace, event: Mutated | Replaced, leaf: Tensor) -> bool:
     """True if a leaf gets what was computed from a gradient that a backward left in it, or in another leaf."""
-    lineage = (each for source in _written(trace, event) for each in source.lineage())
-    made = {each.origin for each in lineage if each.operation == "gradient"}
+    sources = [each for each in _written(trace, event) if each in from_gradients(trace)]
+    made = {each.origin for each in together(sources) if each.operation == "gradient"}
     runs = (run for run in trace.of(BackwardRan) if run.call.accumulates and run.site in made) if made else ()
     return any(each is leaf for run in runs for each in reached_leaves(run))
+
+
+@once
+def from_gradients(trace: Trace) -> frozenset[Tensor]:
+    """All gradients, and what was computed from one, among what a path writes or stores, and the lineage of that."""
+    results: dict[Tensor, list[Tensor]] = {}
+    gradients: list[Tensor] = []
+    writes: tuple[Mutated | Replaced, ...] = (*trace.of(Mutated), *trace.of(Replaced))
+    written = (each for event in writes for each in _written(trace, event))
+    stored = (each for event in trace.of(Stored) for each in kept_in(event))
+    for tensor in together(chain(written, stored)):
+        gradients += [tensor] if tensor.operation == "gradient" else []
+        for source in tensor.maker:
+            results.setdefault(source, []).append(tensor)
+    return frozenset(reachable(gradients, lambda each: results.get(each, ())))
+
+
+def kept_in(event: Stored) -> list[Tensor]:
+    """The tensors in what was put into a container, or the one that the number was read out of."""
+    kept = (event.value, *parts_of(event.value)) if event.read is None else (event.read.tensor,)
+    return [tensor for each in kept if (tensor := tensor_of(each)) is not None]
 
 
 def _written(trace: Trace, event: Mutated | Replaced) -> Sequence[Tensor]:

@@ -94,13 +94,17 @@ def _is_whole(usage: Usage, profile: Profile, role: str) -> bool:
 
 def read_for(function: Function, tree: ast.Module) -> Iterator[ast.AST]:
     """The definitions that the answer depends on: the methods of candidate classes, and the functions that get them."""
-    profiles = profiles_of(tree)
-    for each in profiles:
-        yield from each.node.body
-    if profiles:
+    if profiles_of(tree):
+        yield from _in_profiles(tree)
         inside = None if function.owner is None else function.owner.node
         handed = (handed_on(function.node, inside, each.arg, tree) for each in arguments_of(function.node))
         yield from (code for every in handed for each in every for code in each.reads)
+
+
+@noted
+def _in_profiles(tree: ast.Module) -> Sequence[ast.stmt]:
+    """What is defined in the candidate classes of a file."""
+    return [statement for each in profiles_of(tree) for statement in each.node.body]
 
 
 def _chosen(found: Sequence[Profile], name: str) -> Profile | None:
@@ -206,7 +210,7 @@ def _accepts(method: ast.FunctionDef | ast.AsyncFunctionDef, shape: Shape) -> bo
     if shape.keywords - names and given.kwarg is None:
         return False
     if shape.results is not None:
-        counts = {_length(each.value) for each in _returns(method)}
+        counts = _returned(method)
         if None not in counts and counts and shape.results not in counts:
             return False
     if shape.count is None:
@@ -226,5 +230,7 @@ def _length(value: ast.expr | None) -> int | None:
     return None
 
 
-def _returns(method: ast.AST) -> list[ast.Return]:
-    return [each for each in nodes(method) if isinstance(each, ast.Return)]
+@noted
+def _returned(method: ast.AST) -> frozenset[int | None]:
+    """The numbers of values that the `return`s of a method give."""
+    return frozenset(_length(each.value) for each in nodes(method) if isinstance(each, ast.Return))

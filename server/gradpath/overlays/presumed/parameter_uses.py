@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gradpath.interpreter.values import Function
 from gradpath.overlays.presumed.places import kept_as, place_of
@@ -112,7 +112,7 @@ def handed_on(body: ast.AST, owner: ast.ClassDef | None, name: str, tree: ast.Mo
     if known is None:
         known = _handed[tree] = {}
     if (body, name) not in known:
-        functions, methods = _functions_of(tree), _functions_of(owner)
+        functions, methods = _functions_of(tree), {} if owner is None else _functions_of(owner)
         found: list[Handed] = []
         todo = [(body, name)]
         while todo:
@@ -142,8 +142,7 @@ def handed_on(body: ast.AST, owner: ast.ClassDef | None, name: str, tree: ast.Mo
 
 def _made_by(tree: ast.Module, name: str) -> tuple[ast.ClassDef, ...]:
     """A class of the file and its bases, up to that which has the initialiser; none where that is not in the file."""
-    classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
-    found: list[ast.ClassDef] = []
+    classes, found = _classes_of(tree), list[ast.ClassDef]()
     while (cls := classes.get(name)) is not None and cls not in found:
         found.append(cls)
         if "__init__" in _functions_of(cls):
@@ -152,8 +151,14 @@ def _made_by(tree: ast.Module, name: str) -> tuple[ast.ClassDef, ...]:
     return ()
 
 
-def _functions_of(block: ast.Module | ast.ClassDef | None) -> dict[str, ast.FunctionDef]:
-    return {} if block is None else {each.name: each for each in block.body if isinstance(each, ast.FunctionDef)}
+@noted
+def _classes_of(tree: ast.Module) -> Mapping[str, ast.ClassDef]:
+    return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+
+
+@noted
+def _functions_of(block: ast.Module | ast.ClassDef) -> Mapping[str, ast.FunctionDef]:
+    return {each.name: each for each in block.body if isinstance(each, ast.FunctionDef)}
 
 
 def _taken_as(helper: ast.FunctionDef, call: ast.Call, variable: str, skipped: int) -> str:

@@ -7,14 +7,20 @@ could use the sum, so what the program wants is the gradient of each backward al
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor, together
-from gradpath.findings.gradient_flow import Effect, concerning, is_gradient, updated_by_hand
+from gradpath.findings.gradient_flow import (
+    Effect,
+    concerning,
+    from_gradients,
+    is_gradient,
+    kept_in,
+    updated_by_hand,
+)
 from gradpath.findings.graphs import reached_leaves
-from gradpath.interpreter.events import BackwardRan, Mutated, ReadOut, Stored, iterations_between, parts_of, tensor_of
-from gradpath.interpreter.trace import Trace, once
-from gradpath.support.traversal import reachable
+from gradpath.interpreter.events import BackwardRan, Mutated, Stored, iterations_between
+from gradpath.interpreter.trace import Trace
 
 Read = Mutated | Stored
 """What is computed from a gradient is written into a tensor, or put into a container."""
@@ -42,38 +48,16 @@ def summed_reads(trace: Trace) -> Iterator[tuple[Read, BackwardRan, Read]]:
 
 def _reads(trace: Trace, event: Read, ran: BackwardRan) -> bool:
     """True if what is kept was computed from a gradient, and is neither that itself nor the weight that it moves."""
-    if isinstance(event, Mutated) and (is_gradient(event.tensor) or updated_by_hand(trace, event) is not None):
+    if not any(each in from_gradients(trace) for each in _kept(event)):
         return False
-    is_for_log = isinstance(event, Stored) and event.read is not None and not ran.call.retain
-    return not is_for_log and any(each in _from_gradients(trace) for each in _kept(event))
+    if isinstance(event, Mutated):
+        return not is_gradient(event.tensor) and updated_by_hand(trace, event) is None
+    return event.read is None or ran.call.retain  # Numbers are for a log, unless each is of another loss of one graph.
 
 
-def _kept(event: Read) -> list[Tensor]:
-    """The tensors from which what is kept was computed.
-
-    Numbers that were read out of them are for a log, unless each is of another loss of one graph.
-    """
-    match event:
-        case Mutated():
-            kept: tuple[object, ...] = event.sources
-        case Stored(read=ReadOut(tensor=read)):
-            kept = (read,)
-        case Stored():
-            kept = (event.value, *parts_of(event.value))
-    return [tensor for each in kept if (tensor := tensor_of(each)) is not None]
-
-
-@once
-def _from_gradients(trace: Trace) -> frozenset[Tensor]:
-    """All gradients, and what was computed from one, among the lineage of what is kept anywhere on a path."""
-    results: dict[Tensor, list[Tensor]] = {}
-    gradients: list[Tensor] = []
-    reads: tuple[Read, ...] = (*trace.of(Mutated), *trace.of(Stored))
-    for tensor in together(each for read in reads for each in _kept(read)):
-        gradients += [tensor] if tensor.operation == "gradient" else []
-        for source in tensor.maker:
-            results.setdefault(source, []).append(tensor)
-    return frozenset(reachable(gradients, lambda each: results.get(each, ())))
+def _kept(event: Read) -> Sequence[Tensor]:
+    """The tensors from which what is kept was computed."""
+    return event.sources if isinstance(event, Mutated) else kept_in(event)
 
 
 def _is_in_next_iteration(first: Read, ran: BackwardRan, again: BackwardRan, second: Read) -> bool:

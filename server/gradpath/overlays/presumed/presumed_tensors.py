@@ -19,7 +19,7 @@ from gradpath.interpreter.values import Object, Unknown, Value
 from gradpath.overlays.presumed import branches, conditions, frozen, model_parts, weights
 from gradpath.overlays.presumed.as_given import as_given
 from gradpath.overlays.presumed.dependence import hearsay
-from gradpath.overlays.presumed.roles import names_batches, names_memory, role_of
+from gradpath.overlays.presumed.roles import names_batches, names_memory, names_penalty, role_of
 from gradpath.overlays.torch.module_methods import note_drawn
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 
@@ -119,11 +119,17 @@ def _materialised(machine: Machine, unknown: Unknown) -> Tensor:
             name = conditions.callee(result)
             onward = None if row else conditions.OTHER.of(name)
             provenance = conditions.RESULT.of(name) if row else OPEN
+            sources = [] if _is_at_points_of_its_own(result, name) else sources
             made = machine.autograd.presumed(sources, provenance=provenance, onward=onward)
             made.origin = unknown.site
             if made.node is not None:
                 weights.attach(machine, unknown, made.node)
             return made
+
+
+def _is_at_points_of_its_own(result: Unknown, name: str) -> bool:
+    """True for a gradient penalty that is handed the model: it is computed of leaves that it makes of its samples."""
+    return names_penalty(name) and any(role_of(each) == "model" for each in result.sources)
 
 
 def _flagged(machine: Machine, unknown: Unknown) -> Tensor:

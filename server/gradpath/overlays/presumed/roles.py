@@ -115,6 +115,13 @@ def names_memory(name: str) -> bool:
     return _MEMORY.match(name) is not None
 
 
+@cache
+def names_penalty(name: str) -> bool:
+    """True if the name of a function says that it computes a gradient penalty."""
+    return _PENALTY.search(name.rpartition(".")[2]) is not None
+
+
+_PENALTY = regex(r"grad(ient)?_?penalty|(^|_)gp(_|$)", re.I)
 _MEMORY = regex(r"^_?(\w+_)?(buffer|memory|replay)$", re.I)
 _SAMPLES = regex(r"^_?(.*_)?datasets?(_\w+)?$", re.I)
 

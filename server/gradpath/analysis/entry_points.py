@@ -11,6 +11,7 @@ from gradpath.analysis.inplace_writes import (
     SIGNS_OF_LAYERS,
     asks_for_parameters,
     assigns_to_parameters,
+    changes_what_was_inferred,
     hands_on_weights,
     is_called_without_grad,
     is_without_grad,
@@ -118,6 +119,8 @@ def functions(parsed: Parsed, stack: Collection[int] = ()) -> Iterator[Entry]:
         if silent or _is_doubtful_criterion(Entry(function, owner), parsed):
             return True
         if owner is not None and function.name == "__init__" and _prepares_training(function):
+            return True
+        if infers and changes_what_was_inferred(function):
             return True
         forward = _is_forward(function, owner)
         may_be_leaf = asks and (asks_for_parameters(function) or names_weights(function))

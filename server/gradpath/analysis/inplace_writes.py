@@ -32,6 +32,16 @@ def is_without_grad(function: Definition) -> bool:
 
 
 @noted
+def changes_what_was_inferred(function: Definition) -> bool:
+    """True if a variable that a block of `inference_mode` adds to is changed in place outside, as a mean is taken."""
+    blocks = [each for each in inside(function, ast.With) if _switches_off(each, {"inference_mode"})]
+    within = {part for block in blocks for part in inside(block, ast.AugAssign)}
+    added = {name for part in within for name in names_of(part.target)}
+    outside = (each for each in inside(function, ast.AugAssign) if each not in within)
+    return any(not added.isdisjoint(names_of(each.target)) for each in outside)
+
+
+@noted
 def asks_for_parameters(function: Definition) -> bool:
     """True if a function asks for the parameters of something."""
     return _mentions(function, _PARAMETERS)
@@ -191,8 +201,8 @@ def _calls_in(body: ast.AST) -> dict[str, set[ast.Call]]:
     return found
 
 
-def _switches_off(block: ast.With) -> bool:
-    return any(_mentions(item.context_expr, SWITCHED_OFF) for item in block.items)
+def _switches_off(block: ast.With, modes: Collection[str] = SWITCHED_OFF) -> bool:
+    return any(_mentions(item.context_expr, modes) for item in block.items)
 
 
 def hands_on_weights(function: Definition, defined: Defined, names: Names) -> bool:

@@ -105,6 +105,8 @@ def test_a_trainer_of_transformers_is_analysed_without_a_word_of_torch() -> None
         "class Own(Base):\n    def training_step(self, batch):\n        return batch\n",
         "# Needs torch.\n",
         "class Net(nn.Module):\n    pass\n",
+        "m = nn.Conv2d(1, 1, 2)\nm.weight[0] = 1\n",
+        "model.encoder.layer[layer].dense.weight[:, at] -= change\n",
         "for each in model.layers:\n    each.requires_grad = False\n",
     ],
 )
@@ -119,6 +121,7 @@ def test_a_text_that_uses_a_framework_is_worth_an_analysis(text: str) -> None:
         "import numpy as np\nfrom tqdm import tqdm\nimport pytest\n",
         "from sklearn.pipeline import Pipeline\n\n# A pipeline of transformers that ignite nothing.\n",
         "def accelerate(car):\n    transformers = car.lightning\n",
+        "import graphs\n\nmodel = graphs.read()\nmodel.edges[0].weight = 1\n",
     ],
 )
 def test_a_text_that_only_has_the_words_is_not(text: str) -> None:

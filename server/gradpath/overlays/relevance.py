@@ -16,7 +16,8 @@ from gradpath.support.fast_enums import Enum
 from gradpath.support.lazy_regex import regex
 from gradpath.support.words import words
 
-_IMPORT = regex(r"[ \t]*(?:from|import)[ \t]")
+_IMPORT = regex(r"(?m)^[ \t]*(?:from|import)[ \t]")
+_WEIGHT = regex(r"\bmodel\.[\w.\[\]]*\.(?:bias|weight)\b")
 _LAYER = regex(r"\bnn\.[A-Z]")
 _TELLING = words("backward detach detach_ grad item parameters requires_grad requires_grad_ step zero_grad")
 _KEEPING = frozenset({"append", "data", "extend"})
@@ -38,7 +39,8 @@ def speaks_of_tensors(text: str) -> bool:
     """True if a module's text has anything to do with tensors; what has not is neither parsed nor analysed.
 
     That is one which speaks of PyTorch, runs a backward, imports a library that an overlay knows, or defines a method
-    that a framework calls; or a fragment that uses names of PyTorch and does not import it.
+    that a framework calls; or a fragment that uses names of PyTorch and does not import it, or nothing
+    but the weights of a model.
     """
     # A word is found many times as fast as an expression, and most texts with such a word need nothing else.
     if "torch" in text or ".backward(" in text:
@@ -46,6 +48,8 @@ def speaks_of_tensors(text: str) -> bool:
     if any(word in text for word in (*_definitions(), *_OF_FRAGMENTS)):
         return True
     if "nn." in text and _LAYER.search(text) is not None:
+        return True
+    if _WEIGHT.search(text) is not None and _IMPORT.search(text) is None:
         return True
     return any(name in text and _is_imported(name, text) for name in libraries())
 

@@ -19,7 +19,7 @@ from gradpath.autograd.twins import are_twins
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.traversal import reachable
 
-Custom = Callable[[BackwardCall, tuple[Node, ...]], Graphs]
+Custom = Callable[[BackwardCall, tuple[Node, ...], bool], Graphs]
 """The backward of a custom Function: what runs it, and the graph of the gradient that comes in."""
 
 
@@ -325,7 +325,7 @@ def _execute(autograd: Autograd, node: Node, call: BackwardCall, incoming: tuple
     if run_custom is None and node.freed_by is not None and node.holds and there and not _is_apart(node, call):
         raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, call=call, tensor=call.roots[0])
     if run_custom is not None:
-        graphs = run_custom(call, incoming)
+        graphs = run_custom(call, incoming, there)
     else:
         if node.freed_by is None and there:
             check_saved(node, call)

@@ -120,12 +120,12 @@ def _count(call: ast.Call) -> int:
 
 
 class ContextObject(Instance):
-    """The `ctx` of a custom Function; `run` is the call that has its `backward` run.
+    """The `ctx` of a custom Function; `run` is the call that has its `backward` run, if that is `certain` to reach it.
 
     What is saved counts only if the call is `recorded`: gradients are on, and an argument may require one.
     """
 
-    __slots__ = ("dirty", "node", "non_differentiable", "recorded", "run", "saved")
+    __slots__ = ("certain", "dirty", "node", "non_differentiable", "recorded", "run", "saved")
 
     def __init__(self, cls: Class, *, recorded: bool) -> None:
         super().__init__(cls)
@@ -135,6 +135,7 @@ class ContextObject(Instance):
         self.dirty: list[Tensor] = []
         self.node: Node | None = None
         self.run: BackwardCall | None = None
+        self.certain = True
 
     def native_attribute(self, machine: Machine, name: str) -> Value:
         match name:
@@ -161,7 +162,7 @@ class ContextObject(Instance):
 
     def _saved_tensors(self, machine: Machine) -> Value:
         node = self.node
-        if node is not None:
+        if node is not None and self.certain:
             if node.freed_by is not None:
                 outputs = node.outputs
                 raise AutogradError(FaultKind.TWICE, node=node, earlier=node.freed_by, call=self.run, tensor=outputs[0])
@@ -192,7 +193,8 @@ def _apply(machine: Machine, arguments: Arguments) -> Value:
     if not requiring:
         return _in_doubt(machine, result, tuple(values)) if unseen else result
     reached = [(tensor, edge) for tensor in requiring if (edge := machine.autograd.edge(tensor)) is not None]
-    node = Node(cls.name, tuple(edge for _, edge in reached), machine.site())
+    edges = tuple(edge for _, edge in reached)
+    node = Node(cls.name, edges, machine.site(), provenance=of_any(each.provenance for each in edges))
     context.node = node
     kept = [value.tensor for value in context.saved if isinstance(value, TensorValue)]
     node.saved = [Saved(saved.storage, saved.storage.version, saved, "saved") for saved in kept]
@@ -243,7 +245,7 @@ def _attach(machine: Machine, result: Value, node: Node, context: ContextObject,
         tensor.creation = Creation.CUSTOM
     if tensor.base is None:
         tensor.maker = tuple(inputs)  # How `forward` computes it, without a graph, is its own affair.
-    tensor.node = node
+    tensor.node, tensor.provenance = node, node.provenance
     tensor.cut = None
     tensor.seen_version = tensor.storage.version
     node.outputs.append(tensor)
@@ -292,9 +294,9 @@ class _Backward:
             for part in result
         )
 
-    def __call__(self, call: BackwardCall, incoming: tuple[Node, ...]) -> Graphs:
+    def __call__(self, call: BackwardCall, incoming: tuple[Node, ...], certain: bool) -> Graphs:
         machine = self.machine
-        self.context.run = call
+        self.context.run, self.context.certain = call, certain
         outputs = [] if self.context.node is None else self.context.node.outputs
         gradients = [machine.autograd.tensor(shape=output.shape, dtype=output.dtype) for output in outputs]
         if call.create_graph and incoming:

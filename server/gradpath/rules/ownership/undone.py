@@ -40,10 +40,12 @@ def undone(trace: Trace, source: Source) -> Iterator[Report]:
         step = next((each for each in trace.of(Stepped) if not changed.isdisjoint(map(id, each.updated))), None)
         frozen, thawed = pairs[0]
         there = {id(each.tensor) for each in trace.of(Flagged) if each.value and each.site.node is thawed.site.node}
-        chosen = [each for each in tests_of(trace, frozen.site) if each not in tests_of(trace, thawed.site)]
+        chosen, choosing = tests_of(trace, frozen.site), tests_of(trace, thawed.site)
         tensors = [each.tensor for each, _ in pairs]
-        if node in kept or step is None or not (there > changed or chosen):
+        if node in kept or step is None or not (there > changed or set(chosen) - set(choosing)):
             continue
+        if not (set(choosing) <= set(chosen) or all(each.operation == "parameter" for each in tensors)):
+            continue  # Which parts of an unseen module a condition chooses to thaw is not known.
         if _is_run_between(trace, source, tensors, frozen.site, thawed.site):
             continue
         what, more = named(trace, source, tensors, "what is frozen")

@@ -20,16 +20,18 @@ from gradpath.rules.targets.operands import detached_result
 
 
 def followers(trace: Trace, source: Source) -> Iterator[Report]:
-    """The parameters that are mixed from those of another network and stepped by a loss of both."""
+    """The parameters that are mixed from those of another network and stepped with them by a loss of both."""
     found = (
         (whole_of(each.own), whole_of(each.others[0]), each.site) for each in mixtures(trace) if len(each.others) == 1
     )
     mixed = {(id(own), id(other)): (own, other, site) for own, other, site in found}
     known = learners(trace)
     for own, other, site in mixed.values():
-        learner = known.get(id(own))
+        learner, followed = known.get(id(own)), known.get(id(other))
         if learner is None or not learner.used or (id(other), id(own)) in mixed:
             continue
+        if followed is not None and all(each not in followed.used for each in learner.used):
+            continue  # An optimizer of its own is there to train it.
         for ran in learner.given:
             if any(each is other for each in reached_leaves(ran)):
                 yield from (_report(source, used, site, ran) for used in _uses(trace, ran, own, other))

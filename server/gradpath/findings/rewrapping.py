@@ -10,6 +10,7 @@ from gradpath.findings.graphs import leaves, nodes_of, reach, reached_leaves, te
 from gradpath.interpreter.events import BackwardRan, Flagged, Site, Stepped
 from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.traversal import reachable
 from gradpath.support.words import words
 
 
@@ -135,8 +136,9 @@ def _cut_from(leaf: Tensor) -> Tensor | None:
 
 
 def _is_cut(root: Tensor) -> bool:
-    """True if the loss, or something that it was computed from, was cut off."""
-    return any(each.cut is not None for each in root.lineage())
+    """True if the loss, or something that it was computed from, was cut off from what has no other way to the loss."""
+    kept = set(reachable([root], lambda each: each.maker if each.cut is None else ()))
+    return any(each.cut is not None and each.cut.source not in kept for each in root.lineage())
 
 
 def _had_graph(root: Tensor) -> bool:

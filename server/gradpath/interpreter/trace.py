@@ -97,6 +97,10 @@ class Trace:
             self._found[key] = work(self, *arguments, **options), asked  # Which so keep their identities.
         return cast("tuple[Wanted, object]", self._found[key])[0]
 
+    def place_of(self, event: Event) -> int:
+        """The place of an event among all: of itself, and not of one that is equal to it."""
+        return _places(self)[id(event)]
+
     def _sort_new(self) -> None:
         if self._counted is not self.events:
             self._counted, self._count, self._sorted, self._found = self.events, 0, {}, {}
@@ -122,6 +126,12 @@ def once(work: Callable[Concatenate[Trace, Asked], Wanted]) -> Callable[Concaten
         return trace.answer(work, *arguments, **options)
 
     return asked
+
+
+@once
+def _places(trace: Trace) -> Mapping[int, int]:
+    """The places of all events, by their identities."""
+    return {id(event): place for place, event in enumerate(trace.events)}
 
 
 @once

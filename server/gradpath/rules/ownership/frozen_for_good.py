@@ -14,7 +14,7 @@ from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import ancestry
 from gradpath.interpreter.events import BackwardRan, Built, Flagged, Lent, Mutated, Named, Site, Stepped
-from gradpath.interpreter.trace import Trace
+from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.ownership.lacking import written
 from gradpath.source.flags import may_thaw
 from gradpath.source.index import contents, inside, methods_called
@@ -34,7 +34,7 @@ def left_frozen(trace: Trace, source: Source) -> Iterator[Report]:
             continue
         around = _loops(trace, event.site)
         trains = next((ran for ran in learner.given if around & _loops(trace, ran.site)), None)
-        if trains is None or any(each.value and whole_of(each.tensor) is tensor for each in flags):
+        if trains is None or tensor in _thawed(trace):
             continue
         call = _call_apart(event.site, trains.site)
         beside = None if call is None else _trained_beside(trace, event, call, learner)
@@ -83,8 +83,8 @@ def frozen_for_others(trace: Trace, source: Source) -> Iterator[Report]:
         learner = known.get(id(tensor))
         if event.value or learner is None or not learner.used or _is_thawed(trace, source, tensor, flags):
             continue
-        time = trace.events.index(event)
-        trains = next((ran for ran in reversed(learner.given) if trace.events.index(ran) < time), None)
+        time = trace.place_of(event)
+        trains = next((ran for ran in reversed(learner.given) if trace.place_of(ran) < time), None)
         beside = None if trains is None else _learns_from(trace, time, learner, trains)
         if trains is not None and beside is not None and _runs_again(trace, event, learner, trains):
             found.setdefault(event.site.node, (event, [], trains, beside))[1].append(tensor)
@@ -93,9 +93,15 @@ def frozen_for_others(trace: Trace, source: Source) -> Iterator[Report]:
         yield _report(trace, source, event.site, list(dict.fromkeys(tensors)), trains, beside, when)
 
 
+@once
+def _thawed(trace: Trace) -> frozenset[Tensor]:
+    """The parameters that a path thaws."""
+    return frozenset(whole_of(each.tensor) for each in trace.of(Flagged) if each.value)
+
+
 def _is_thawed(trace: Trace, source: Source, tensor: Tensor, flags: Sequence[Flagged]) -> bool:
     """True if a path, or the file of the code that froze it, sets a flag to something else than False."""
-    if any(each.value and whole_of(each.tensor) is tensor for each in flags):
+    if tensor in _thawed(trace):
         return True
     file = source.tree(flags[0].site.path)
     return any(may_thaw(each) for each in (*contents(file).calls, *inside(file, ast.Assign)))
@@ -117,7 +123,7 @@ def _runs_again(trace: Trace, frozen: Flagged, learner: Learner, trains: Backwar
     if around.isdisjoint(here):
         return False
     taught = {id(whole_of(each)) for each in reached_leaves(trains)}
-    later = trace.events[trace.events.index(frozen) :]
+    later = trace.events[trace.place_of(frozen) :]
     again = [each for each in later if isinstance(each, BackwardRan) and each.site.node is trains.site.node]
     return bool(again) and all(
         depends_on(each, learner.tensor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from itertools import takewhile
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
@@ -52,7 +52,7 @@ def is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
     """
     if tensor.node is None or tensor.is_open:
         return False
-    below = _certainly_below(tensor.node, executed)
+    below = certainly_below(tensor.node, executed)
     if any(node in executed for node in below):
         return True
     if trace.failures() or (not executed and not (isinstance(trace.entry, ast.Module) and is_number(trace, tensor))):
@@ -60,14 +60,14 @@ def is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
     return any(node.holds for node in below)
 
 
-def _certainly_below(start: Node, executed: set[Node]) -> list[Node]:
+def certainly_below(start: Node, executed: Set[Node]) -> list[Node]:
     """The nodes upstream of `start`, except those of a part of an unknown call's result whose graph was not seen.
 
     What a model returns beside its loss is as often a number: an accuracy, a count, and so is a sum or a mean of it.
     """
 
     def seen(nodes: Iterable[Node]) -> list[Node]:
-        return [each for each in nodes if each in executed or not _is_part(each)]
+        return [each for each in nodes if each in executed or not (each.is_open or _is_part(each))]
 
     found = list(reachable(seen([start]), lambda node: seen(node.edges)))
     sure = set[Node]()

@@ -11,6 +11,7 @@ from gradpath.findings.graphs import leads_to, reach
 from gradpath.findings.report import Source
 from gradpath.interpreter.events import BackwardRan, Bound, Site, Stored, iterations_between, parts_of, tensor_of
 from gradpath.interpreter.trace import Trace
+from gradpath.rules.loops.kept_graphs import SUMS, certainly_below
 from gradpath.source.index import contents, head_of, inside, variables
 from gradpath.source.nodes import last_name, noted, place_in_text, statements
 from gradpath.support.fast_dataclasses import dataclass
@@ -163,8 +164,13 @@ def _made_at(tensor: Tensor) -> ast.AST | None:
 
 
 def _is_live(tensor: Tensor, executed: Set[Node]) -> bool:
-    """True if a tensor certainly has a graph that saves something, or that shares some with what was trained."""
+    """True if a tensor certainly has a graph that saves something, or that shares some with what was trained.
+
+    A sum of what an unseen call gives beside its loss may be one of numbers.
+    """
     if tensor.node is None or not tensor.certainly_requires_grad or _made_at(tensor) is None:
+        return False
+    if tensor.node.name in SUMS and not certainly_below(tensor.node, executed):
         return False
     return any(node.holds or node in executed for node in reach([tensor.node]))
 

@@ -57,7 +57,7 @@ def fitting_class(function: Function, tree: ast.Module, argument: ast.arg) -> Cl
         if each.node is not inside
         and each.node.name not in beside  # That is another one.
         and not (each.is_module and function.name in _made_in(each.node))  # It hands over what it has itself.
-        and _fits(usage, each, role)
+        and _fits(usage, each, "loss" if _is_kind_of(argument.arg, each) else role)
         and (_is_whole(usage, each, role) or each.node.name not in made)  # What the file makes, it calls itself.
     ]
     chosen = _chosen(found, argument.arg)
@@ -169,6 +169,12 @@ def _is_in_name(parameter: str, profile: Profile) -> bool:
     """True if the name of a class has that of a parameter in it; one of a letter or two says nothing."""
     name = parameter.replace("_", "").rstrip("0123456789").lower()
     return len(name) >= _TELLING and name in profile.node.name.lower()
+
+
+def _is_kind_of(parameter: str, profile: Profile) -> bool:
+    """True if a class is no module, and its name ends with that of a parameter: a `MaskedActor` is an `actor`."""
+    name = parameter.replace("_", "").lower()
+    return not profile.is_module and len(name) >= _TELLING and profile.node.name.lower().endswith(name)
 
 
 _TELLING = 3

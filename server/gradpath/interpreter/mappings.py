@@ -40,12 +40,16 @@ def place_of(key: Value) -> object:
     return identity(key) if own is None else own()
 
 
-def _place_among(machine: Machine, key: Value) -> object:
-    """The same for each time that a program goes through the same names, of which none is seen."""
+def _name_among(machine: Machine, key: Value) -> tuple[object, ...] | None:
+    """The same for each time that a program goes through the same names, of which none is seen, also in records."""
     match key:
         case Unknown(origin=Item(of=Unknown(number=names), key=None)):
-            return "name", names, machine.remembered.get((ORDINAL, key.number))
-    return place_of(key)
+            ordinal = machine.remembered.get((ORDINAL, key.number))
+            return None if ordinal is None else (names, ordinal)
+        case Unknown(origin=Item(of=Unknown() as record, key=int() | str() as place)):
+            found = _name_among(machine, record)
+            return None if found is None else (*found, place)
+    return None
 
 
 def stood_for(machine: Machine) -> list[Value]:
@@ -80,10 +84,18 @@ class Dict(Container):
         entry = self.entries.get(place_of(key))
         return UNDEFINED if entry is None else entry[1]
 
+    def known_as(self, machine: Machine, key: Value) -> Value:
+        """The key that is there for a name when a program goes through the same names again; else the key itself."""
+        name = None if place_of(key) in self.entries else _name_among(machine, key)
+        if name is None:
+            return key
+        return next((each for each, _ in self.entries.values() if _name_among(machine, each) == name), key)
+
     def store(self, key: Value, value: Value) -> None:
         self.entries[place_of(key)] = (key, value)
 
     def item(self, machine: Machine, key: Value) -> Value:
+        key = self.known_as(machine, key)
         found = self.look_up(key)
         if found is not UNDEFINED:
             return found
@@ -136,7 +148,7 @@ class Dict(Container):
         """
         standing = machine.remembered.setdefault(("stand-ins", machine.id_of(self), *machine.loops()[:-1]), [])
         assert isinstance(standing, list)
-        place = _place_among(machine, key)
+        place = _name_among(machine, key) or place_of(key)
         if place not in standing:
             standing.append(place)
         index = standing.index(place)
@@ -155,15 +167,16 @@ class Dict(Container):
         return bool(self.entries) and all(map(machine.library.is_live, self.parts()))
 
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
+        key = self.known_as(machine, key)
         before = self.look_up(key)
         self.store(key, value)
         machine.note_stored(self, key, value, before)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
-        self.entries.pop(place_of(key), None)
+        self.entries.pop(place_of(self.known_as(machine, key)), None)
 
     def contains(self, machine: Machine, item: Value) -> Value:
-        mine = place_of(item)
+        mine = place_of(self.known_as(machine, item))
         if mine in self.entries:
             return True
         if not self.entries and not self.open:
@@ -225,7 +238,7 @@ def _is_number(value: Value) -> bool:
 
 
 def _get(machine: Machine, target: Dict, arguments: Arguments) -> Value:
-    key = arguments.get(0, "key", None)
+    key = target.known_as(machine, arguments.get(0, "key", None))
     found = target.look_up(key)
     if found is not UNDEFINED:
         return found
@@ -252,7 +265,7 @@ def _is_told_apart(target: Dict, key: Value) -> bool:
 
 
 def _setdefault(machine: Machine, target: Dict, arguments: Arguments) -> Value:
-    key = arguments.get(0, "key", None)
+    key = target.known_as(machine, arguments.get(0, "key", None))
     found = target.look_up(key)
     if found is not UNDEFINED:
         return found
@@ -262,7 +275,8 @@ def _setdefault(machine: Machine, target: Dict, arguments: Arguments) -> Value:
 
 
 def _dict_pop(machine: Machine, target: Dict, arguments: Arguments) -> Value:
-    entry = target.entries.pop(place_of(arguments.get(0, "key", None)), None)
+    key = target.known_as(machine, arguments.get(0, "key", None))
+    entry = target.entries.pop(place_of(key), None)
     if entry is not None:
         return entry[1]
     default = arguments.get(1, "default")

@@ -192,6 +192,9 @@ class Unknown(Object):
     def set_item(self, machine: Machine, key: Value, value: Value) -> None:
         machine.library.set_unknown_item(machine, self, key, value)
 
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        machine.remembered.pop(("in", self.number, identity(key)), None)
+
     def unary(self, machine: Machine, operator: str) -> Value:
         return machine.library.unknown_sign(machine, self, operator)
 

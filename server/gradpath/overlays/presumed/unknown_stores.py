@@ -53,13 +53,20 @@ def set_attribute(machine: Machine, unknown: Unknown, name: str, value: Value) -
 
 
 def put_in(machine: Machine, owner: Unknown, method: str, values: Sequence[Value]) -> None:
-    """`model.blocks.append(Block())`, `model.add_module(name, Block())`: a new part, with parameters of its own."""
+    """`model.blocks.append(Block())`, `model.add_module(name, Block())`: a new part, with parameters of its own.
+
+    After `pop` and its like nothing is known of what is in there.
+    """
+    known = list(machine.remembered) if method in _TAKING else ()
+    for key in (each for each in known if isinstance(each, tuple) and each[:2] == ("in", owner.number)):
+        del machine.remembered[key]
     for value in values if method in _PUTTING and model_parts.is_of_model(owner) else ():
         if isinstance(value, Instance):
             frozen.part_set(machine, owner, value)
             weights.note_put_in(machine, owner, value, None)
 
 
+_TAKING = frozenset({"clear", "pop", "popitem"})
 _PUTTING = frozenset({"add_module", "append", "insert", "register_module"})
 
 
@@ -102,6 +109,7 @@ def set_item(machine: Machine, unknown: Unknown, key: Value, value: Value) -> No
     state_dicts.note_changed(machine, unknown)
     entry = ("item", unknown.number, identity(key))
     machine.remember(entry, value)
+    machine.remember(("in", unknown.number, identity(key)), True)
     note_entry(unknown, key, value)
     if isinstance(unknown.origin, Attribute) and isinstance(unknown.origin.of, Unknown):
         within = machine.remembered.setdefault((_WITHIN, unknown.origin.of.number), [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.interpreter import builtins
@@ -115,14 +115,22 @@ def _copied_instance(machine: Machine, value: Instance, seen: dict[int, Value]) 
     return made
 
 
+class Partial(NativeFunction):
+    """`functools.partial`, which calls something with some arguments before those that it gets."""
+
+    __slots__ = ("called",)
+
+    def __init__(self, called: Value, first: Sequence[Value], fixed: Mapping[str, Value]) -> None:
+        def call(machine: Machine, more: Arguments) -> Value:
+            return machine.call(called, Arguments([*first, *more.positional], {**fixed, **more.keywords}, more.open))
+
+        super().__init__("partial", call)
+        self.called = called
+
+
 def _partial(machine: Machine, arguments: Arguments) -> Value:
-    function, *first = arguments.positional or [None]
-    fixed = dict(arguments.keywords)
-
-    def call(machine: Machine, more: Arguments) -> Value:
-        return machine.call(function, Arguments([*first, *more.positional], {**fixed, **more.keywords}, more.open))
-
-    return NativeFunction("partial", call)
+    called, *first = arguments.positional or [None]
+    return Partial(called, first, dict(arguments.keywords))
 
 
 def _same(machine: Machine, arguments: Arguments) -> Value:

@@ -13,6 +13,7 @@ from gradpath.interpreter.events import OfTable
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.values import UNDEFINED, Class, Function, Unknown, Value, identity
+from gradpath.overlays.libraries.standard_library import Partial
 from gradpath.overlays.namespace import Namespace
 from gradpath.overlays.torch.optim import TORCH_OPTIM, OptimizerClass
 
@@ -35,7 +36,7 @@ def one_of(machine: Machine, entries: Sequence[Value], key: Value, default: Valu
 
 
 def optimizer_class(unknown: Unknown) -> OptimizerClass | None:
-    """One of the classes that an unknown value may be, if all are classes of optimizers.
+    """One of the classes that an unknown value may be, if all are classes of optimizers, or partial calls of one.
 
     It is that of its default, the attribute of `torch.optim` under an unknown name, or any item of a table.
     """
@@ -46,6 +47,7 @@ def optimizer_class(unknown: Unknown) -> OptimizerClass | None:
             return TORCH_OPTIM["SGD"]
         case [Dict() | List() as table, *_]:
             candidates = [each for each in table.parts() if each is not unknown]
-            classes = [each for each in candidates if isinstance(each, OptimizerClass)]
+            made = (each.called if isinstance(each, Partial) else each for each in candidates)
+            classes = [each for each in made if isinstance(each, OptimizerClass)]
             return classes[0] if classes and len(classes) == len(candidates) else None
     return None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from gradpath.overlays.presumed.missed_flags import FLAG, is_near
-from gradpath.overlays.presumed.modules_alone import states_of
+from gradpath.overlays.presumed.modules_alone import grouped_in, states_of
 from gradpath.source.index import contents, inside
 from gradpath.source.nodes import Definition, last_name, nodes, noted
 from gradpath.source.parse import Parsed
@@ -44,8 +44,8 @@ def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: b
     """True if a function may miss a flag, is a `backward` of its own, or a `forward` with unregistered weights.
 
     So is a `forward` that may keep its graph in a buffer, or in a state, for the next one, or whose class takes its own
-    weights off the graph, a method that loads the state of one network into another, which may be the same, and one
-    that may put a network in the place of its copy.
+    weights off the graph, or something where it puts weights into groups for an optimizer, a method that loads the
+    state of one network into another, which may be the same, and one that may put a network in the place of its copy.
     """
     if flags and may_miss_flag(function):
         return True
@@ -56,7 +56,12 @@ def may_fail_silently(function: Definition, owner: ast.ClassDef | None, flags: b
         return True
     if owner is None or function.name != "forward":
         return owner is not None and function.name == "backward"
+    if grouped_in(owner) and any(each.attr in _CUTS for each in inside(owner, ast.Attribute)):
+        return True
     return may_forget(owner) or writes_buffer(owner) or cuts_own_weights(owner) or bool(states_of(owner))
+
+
+_CUTS = frozenset({"data", "detach", "no_grad"})
 
 
 @noted

@@ -30,7 +30,7 @@ def step(
 
     A choice that is returned as well is scored elsewhere, as the actions of a policy are, but for the codes that a
     straight-through estimate lends; an object, such as a distribution, may lead back to all; and what a method uses
-    that the `forward` does not call may be trained by it.
+    that the `forward` does not call may be trained by it. What a method puts into a group is there to be trained.
     """
     if not all(map(_is_known, result if isinstance(result, tuple) else (result,))):
         return
@@ -47,12 +47,16 @@ def step(
         owned = tuple(each for each in owned if id(each) in lent)
     if not owned:
         return
+    grouped = frozenset[str]().union(*(grouped_in(cls.node) for cls in module.cls.mro if cls.node is not None))
+    given = tensors_of([each for each in module.parameters() if each[0].partition(".")[0] in grouped])
+    given = tuple(each for each in owned if any(each is one for one in given))
     updated = tuple(each for each in owned if each.grad is not None)
     site = engines.site_of_result(machine, function)
     bound = {id(event.tensor) for event in machine.trace.of(Bound)}
     if any("." not in name and id(value.tensor) not in bound for name, value in module.parameters()):
         machine.emit(Named("self", module, site))  # Its base makes parameters that no statement of the program names.
-    machine.emit(Stepped(module, updated, site, known=True, unseen=owned))
+    unseen = tuple(each for each in owned if all(each is not one for one in given))
+    machine.emit(Stepped(module, updated, site, given, known=True, unseen=unseen))
     machine.emit(Cleared(owned, site, module))
 
 
@@ -189,5 +193,22 @@ def _freezes(function: ast.AST) -> bool:
 
 @noted
 def _own(method: ast.AST) -> frozenset[str]:
-    attributes = (each for each in nodes(method) if isinstance(each, ast.Attribute))
+    """The attributes of `self` in a method, but where it only puts their parameters into a group for an optimizer."""
+    grouped = {id(each.func.value) for each in _groups(method) if isinstance(each.func, ast.Attribute)}
+    attributes = (each for each in nodes(method) if isinstance(each, ast.Attribute) and id(each) not in grouped)
     return frozenset(each.attr for each in attributes if _is_self(each.value))
+
+
+@noted
+def grouped_in(owner: ast.AST) -> frozenset[str]:
+    """The parts whose parameters a class puts into groups: `{"params": self.head.parameters(), "lr": lr}`."""
+    holders = (each.func.value for each in _groups(owner) if isinstance(each.func, ast.Attribute))
+    return frozenset(each.attr for each in holders if isinstance(each, ast.Attribute) and _is_self(each.value))
+
+
+def _groups(code: ast.AST) -> Iterator[ast.Call]:
+    """The calls of `parameters()` whose results are those of groups."""
+    for each in inside(code, ast.Dict):
+        for key, value in zip(each.keys, each.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == "params" and isinstance(value, ast.Call):
+                yield value

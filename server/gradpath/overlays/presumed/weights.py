@@ -40,7 +40,8 @@ class _Known:
     are those that it has frozen by name, and `left_out` those among them that an optimizer left out, each with what it
     spares. `memory` is that of all weights of a model and of its parts, by the model's number. `trained` has those
     of the models that the program has put into training mode, or whose gradients it has clipped, `alone` those that it
-    has called. `saved` is what calls of whole models saved of the weights of a part.
+    has called. `saved` is what calls of whole models saved of the weights of a part, `replaced`
+    has the results of calls with others, and the weights that took no part in them.
     """
 
     tensors: dict[tuple[int, Part], Tensor] = field(default_factory=dict)
@@ -53,6 +54,7 @@ class _Known:
     trained: set[int] = field(default_factory=set)
     alone: set[int] = field(default_factory=set)
     saved: list[tuple[int, Node, Saved]] = field(default_factory=list)
+    replaced: list[tuple[Unknown, Tensor]] = field(default_factory=list)
 
     def all(self) -> list[tuple[Unknown, Tensor]]:
         return [(self.models[number], tensor) for (number, _), tensor in self.tensors.items()]
@@ -121,9 +123,17 @@ def _note_alone(known: _Known, part: Unknown) -> None:
             node.saved.remove(saved)
 
 
-def forget_call(machine: Machine, result: Unknown) -> None:
+def forget_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     """What a model gave was computed with other parameters than its own."""
     machine.remembered.pop(("called", result.number), None)
+    _known(machine).replaced.append((result, weights_of(machine, model)))
+
+
+def is_replaced(machine: Machine, weight: Tensor, outputs: Sequence[Tensor]) -> bool:
+    """True if all outputs come from calls of a model with other parameters than its own, of which `weight` is one."""
+    calls = [result.tensor for result, own in _known(machine).replaced if own in (weight, weight.member_of)]
+    made = {id(each.tensor) for each in calls if isinstance(each, TensorValue)}
+    return bool(made) and all(any(id(each) in made for each in output.lineage()) for output in outputs)
 
 
 def is_handed(machine: Machine, result: Unknown) -> bool:

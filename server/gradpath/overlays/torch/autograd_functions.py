@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from functools import partial
 
@@ -20,6 +21,8 @@ from gradpath.overlays.presumed.presumed_tensors import graph_sources
 from gradpath.overlays.torch.backward_calls import keeps
 from gradpath.overlays.torch.operations import tensors_in
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
+from gradpath.source.index import inside, names_in
+from gradpath.source.nodes import noted
 from gradpath.support.traversal import reachable
 
 
@@ -38,6 +41,12 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
     unused = arguments.keywords.get("allow_unused", arguments.get(6, "allow_unused", None))
     if arguments.keywords.get("materialize_grads") is True or (unused is None and arguments.open):
         unused = True  # Options that are handed on unseen may allow it.
+
+    def hidden(tensor: Tensor) -> bool:
+        if weights.is_replaced(machine, tensor, outputs) and not any(map(_picks_parameters, machine.trace.visits)):
+            return True
+        return is_in_no_other_graph(machine, tensor)
+
     results = engine.gradients(
         machine.autograd,
         outputs,
@@ -46,11 +55,24 @@ def grad(machine: Machine, arguments: Arguments) -> Value:
         create_graph=create,
         allow_unused=unused is not None and machine.decide(unused),
         seeds=None if seeds is None else tensors_in(machine, seeds),
-        known=engine.Known(sampled, partial(is_in_no_other_graph, machine), partial(may_be_used, machine)),
+        known=engine.Known(sampled, hidden, partial(may_be_used, machine)),
     )
     vectors.note_gradients(machine, results, wanted, inputs)
     gradients: list[Value] = [None if each is None else wrap(each) for each in results]
     return List(gradients, open=True) if sampled else tuple(gradients)
+
+
+@noted
+def _picks_parameters(statement: ast.AST) -> bool:
+    """True if a statement picks parameters by their names: others than all may be asked for, and be used."""
+    tests = {each.target: each.ifs for each in inside(statement, ast.comprehension)}
+    tests |= {each.target: [one.test for one in inside(each, ast.If)] for each in inside(statement, ast.For)}
+    return any(
+        isinstance(target, ast.Tuple)
+        and isinstance(target.elts[0], ast.Name)
+        and any(target.elts[0].id in names_in(test) for test in picked)
+        for target, picked in tests.items()
+    )
 
 
 def _unseen_weights(machine: Machine, outputs: Sequence[Tensor], wanted: Value) -> list[Tensor]:

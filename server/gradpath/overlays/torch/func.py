@@ -35,7 +35,7 @@ def functional_call(machine: Machine, arguments: Arguments) -> Value:
         positional = values if isinstance(values, tuple) else (values,)
         result = machine.call(module, Arguments([*positional, *tables], open=True))
         if isinstance(result, Unknown) and _are_of_others(machine, module, tables):
-            weights.forget_call(machine, result)
+            weights.forget_call(machine, module, result)
         return result
     if not isinstance(module, Instance) or not whole:
         return machine.unknown("functional_call", None, tuple(arguments.all()))

@@ -198,6 +198,12 @@ def spoken_of(method: Definition) -> Spoken:
                 asks.add((name, how))
             case ast.Call(
                 func=ast.Attribute(
+                    value=ast.Subscript(value=ast.Attribute(value=ast.Name(id="self"), attr=name)), attr=how
+                )
+            ) if how in _FILLING:
+                fills.add(name)
+            case ast.Call(
+                func=ast.Attribute(
                     value=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=part), attr=name), attr=how
                 )
             ):
@@ -223,4 +229,4 @@ def spoken_of(method: Definition) -> Spoken:
     )
 
 
-_FILLING = frozenset({"append", "appendleft", "extend"})
+_FILLING = frozenset({"append", "appendleft", "extend", "setdefault"})

@@ -62,7 +62,7 @@ def at_random(items: Sequence[Value]) -> Value:
 
 
 def any_of_alike(items: Sequence[Value]) -> Value:
-    """An item that stands for any of them: tensors of one shape without a graph, or tuples of such."""
+    """An item that stands for any of them: tensors of one shape without a graph, or tuples or lists of such."""
     kinds = {_kind(each) for each in items}
     return items[0] if len(kinds) == 1 and None not in kinds else UNDEFINED
 
@@ -77,6 +77,9 @@ def _kind(value: Value) -> object:
         case tuple() if value and len(value) <= FEW:
             parts = tuple(map(_kind, value))
             return None if None in parts else parts
+        case List(items=[first, *others]):
+            kind = _kind(first)
+            return None if kind is None or any(_kind(each) != kind for each in others) else ("list", kind)
     return None
 
 

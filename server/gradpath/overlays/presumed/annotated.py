@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.events import Named, OfClass
+from gradpath.interpreter.filling import fill, filling_of
 from gradpath.interpreter.iteration import SOME
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.run import presumed_instance
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
 from gradpath.overlays.presumed.fitting import class_of_items, fitting_class, is_used_by_its_methods, read_for
+from gradpath.overlays.presumed.parameter_uses import usage_in
 from gradpath.overlays.presumed.unknowns import unknown_parameter
 from gradpath.overlays.torch.nn import MODULE, ModuleInstance
 
@@ -54,6 +56,8 @@ def annotated_parameter(
         if several:
             return List([_another(machine, function, cls) for _ in range(SOME)])
         made = _instance(machine, function, cls)
+        if tree is not None:
+            _fill(machine, made, usage_in(function, argument.arg, tree).methods)
     finally:
         making.discard(cls)
     if isinstance(made, ModuleInstance) and not fitted and not _has_forward(cls):
@@ -67,6 +71,13 @@ def annotated_parameter(
         return made  # A part of what is being made belongs to that.
     machine.emit(Named(argument.arg, made, machine.site()))
     return made
+
+
+def _fill(machine: Machine, made: Instance, asked: Collection[str]) -> None:
+    """Call the methods that alone fill what those read that are `asked`: `cache.batches()` comes after `fill()`."""
+    reading = (each for each in map(made.cls.find, asked) if isinstance(each, Function))
+    filling = {name: filled for each in reading for name, filled in filling_of(made, each.node).items()}
+    fill(machine, made, {name: filled for name, filled in filling.items() if name not in asked}, {})
 
 
 def _another(machine: Machine, function: Function, cls: Class) -> Instance:

@@ -60,7 +60,8 @@ def _is_empty(instance: Instance, name: str) -> bool:
         return True  # No code is seen to have filled an argument before.
     holder = instance.attributes.get(owner) if owner else instance
     value = holder.attributes.get(of_part) if isinstance(holder, Instance) else None
-    return value is None or (isinstance(value, Container) and not list(value.parts()))
+    replaced = bool(owner) and isinstance(value, Instance)  # A layer of a model, for which there comes another one.
+    return value is None or replaced or (isinstance(value, Container) and not list(value.parts()))
 
 
 def _parts_of(instance: Instance) -> dict[str, Class]:
@@ -79,7 +80,9 @@ def fillers(cls: Class, function: ast.AST, parts: Mapping[str, Class] = _NO_PART
         return {}
     inside = _called(own, spoken)
     reads = frozenset[str]().union(*(spoken[name].reads for name in inside))
+    networks = frozenset[str]().union(*(spoken[name].calls for name in inside)) - methods.keys()
     others = {name: each for name, each in spoken.items() if name not in inside and not name.startswith("__")}
+    reads |= {each for one in others.values() for each in one.fills if _part_of(each) in networks}
     owners = Counter(attribute for each in others.values() for attribute in each.fills & reads)
     found = {
         name: frozenset(attribute for attribute in each.fills & reads if owners[attribute] == 1)
@@ -87,6 +90,11 @@ def fillers(cls: Class, function: ast.AST, parts: Mapping[str, Class] = _NO_PART
         if each.plain
     }
     return {name: filled for name, filled in found.items() if filled}
+
+
+def _part_of(name: str) -> str:
+    """The attribute of `self` of which an attribute is one, if it is: a network that is called reads all of its own."""
+    return name.removeprefix(_OWN).partition(".")[0] if name.startswith(_OWN) else ""
 
 
 def _methods_of(cls: Class) -> dict[str, Definition]:
@@ -208,8 +216,8 @@ def spoken_of(method: Definition) -> Spoken:
                 )
             ):
                 fills.update([f"{_OWN}{part}.{name}"] if how in _FILLING else [])
-            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=part), attr=name, ctx=ast.Load()):
-                reads.add(f"{_OWN}{part}.{name}")
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=part), attr=name, ctx=mode):
+                (reads if isinstance(mode, ast.Load) else fills).add(f"{_OWN}{part}.{name}")
             case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=of), attr=name), attr=how)) if (
                 of in arguments and how in _FILLING
             ):

@@ -33,7 +33,7 @@ def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     for number, leaf in leaves_with_gradient(trace).items():
         if number in others or leaf.copied is not None or not _lasts(trace, leaf):
             continue
-        if _is_handed_in(trace, leaf):
+        if id(leaf.member_of) in held or _is_handed_in(trace, leaf):
             continue
         if leaf.operation in (UNSEEN, "parameter") or not (
             leaf.is_parameter or (not leaf.maker and not _is_input(trace, leaf))

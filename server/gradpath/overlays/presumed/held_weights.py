@@ -48,8 +48,11 @@ def _for(machine: Machine, optimizer: Unknown, known: Sequence[tuple[Unknown, Te
     if not found and uses.is_only_optimizer(machine):
         found = [(model, tensor) for model, tensor in known if not isinstance(model.origin, Copy)]
     roots = {root_of(model).number for model, _ in found}
-    parts = ({each.number for each in module.unknown_parts()} for _, module in _modules(machine))
-    return [tensor for _, tensor in found] if len(roots) == 1 or any(roots <= each for each in parts) else []
+    seen = [(module, roots <= {part.number for part in module.unknown_parts()}) for _, module in _modules(machine)]
+    several = not part_of_optimizer(called(optimizer)) and not uses.is_only_optimizer(machine)
+    if several and any(_trained(module) for module, is_whole in seen if not is_whole):
+        return []  # It may be for a module that is seen, and another optimizer for what is not.
+    return [tensor for _, tensor in found] if len(roots) == 1 or any(whole for _, whole in seen) else []
 
 
 def shared_out(machine: Machine, optimizer: Unknown) -> list[Tensor]:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import Node, Tensor, together
 from gradpath.findings.graphs import is_sum, moves_any, nodes_of, reach
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import name_of, short_operation
-from gradpath.interpreter.events import BackwardRan, Built, Site
+from gradpath.interpreter.events import BackwardRan, Built, CutOff, Site
 from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass, field
 from gradpath.support.fast_enums import Enum
 
 _SIGNS = {"add": (1, 1), "add_": (1, 1), "sub": (1, -1), "sub_": (1, -1)}
 """The signs of the two operands of an operation."""
+
+_DETACHING = ("detach", "data")
 
 _DEPTH = 12
 """Sums of sums that are looked at."""
@@ -53,6 +55,7 @@ class Fault(Enum):
         "what is added and subtracted again: the gradients cancel",
         "detach what is to count in the value alone: `x - q.detach()`, or `x + (q - x).detach()` to lend a gradient",
     )
+    WHOLE = _Words("no gradient", "detaches what is to lend the gradient as well", _RIGHT_WAY)
     SWAPPED = _Words("no gradient", "has the gradient of the part that is constant", _RIGHT_WAY)
     CHOSEN = _Words("no gradient", "hands its gradient to what was looked up by it alone", _RIGHT_WAY)
     REVERSED = _Words("its gradient with the wrong sign", "what is subtracted counts in the gradient alone", _RIGHT_WAY)
@@ -101,11 +104,37 @@ def _estimates(trace: Trace, ran: BackwardRan) -> Iterator[Estimate]:
                 dead.add(made)
                 rest = tuple(each for each in parts.of.values() if each is not found[0])
                 yield Estimate(event.site, made, *found, rest, ran)
+    yield from _detached(trace, ran, executed)
+
+
+def _detached(trace: Trace, ran: BackwardRan, executed: Set[Node]) -> Iterator[Estimate]:
+    """The sums that were detached as a whole before the loss was computed from them: `(x + (q - x)).detach()`."""
+    for event in trace.of(CutOff):
+        given = event.cut.source
+        if given is None or len(given.maker) != 2 or short_operation(event.cut.how) not in _DETACHING:
+            continue
+        parts = _Parts()
+        _take_apart(given, parts, 1, set(), live=True, depth=_DEPTH)
+        lost = next((each for each in given.maker if each.requires_grad and _adds_nothing(parts, each)), None)
+        if lost is not None and _is_used(trace, event.tensor, executed):
+            rest = tuple(each for each in parts.of.values() if each is not lost)
+            yield Estimate(event.site, event.tensor, lost, Fault.WHOLE, rest, ran)
+
+
+def _adds_nothing(parts: _Parts, tensor: Tensor) -> bool:
+    """True if a sum of several values adds one and takes it away again, with its gradient."""
+    return len(parts.of) > 1 and parts.value.get(id(tensor)) == parts.gradient.get(id(tensor)) == 0
+
+
+def _is_used(trace: Trace, tensor: Tensor, executed: Set[Node]) -> bool:
+    """True if what a backward went through was computed with a tensor."""
+    operands = (each for event in trace.of(Built) if event.node in executed for each in event.operands)
+    return any(each is tensor for each in together(operands))
 
 
 def _take_apart(tensor: Tensor, parts: _Parts, sign: int, dead: Set[Tensor], *, live: bool, depth: int) -> None:
     cut = tensor.cut
-    if cut is not None and cut.source is not None and short_operation(cut.how) in ("detach", "data"):
+    if cut is not None and cut.source is not None and short_operation(cut.how) in _DETACHING:
         _take_apart(cut.source, parts, sign, dead, live=False, depth=depth)
         return
     # A sum under `no_grad` is a constant of its own, such as the target that a value is compared with.

@@ -325,6 +325,7 @@ class _Slices:
         self._own, self._find = own, find
         self._bound: dict[tuple[Definition, str], list[_Scoped]] = {}
         self._known: dict[ast.AST, _Read] = {}
+        self._entered: dict[Definition, tuple[ast.Call, Definition | None]] = {}
 
     def calls(self, roots: Sequence[_Scoped]) -> Mapping[str, Sequence[tuple[ast.Call, Definition | None]]]:
         """All calls on the ways into some expressions, by the places of their callees in the body itself."""
@@ -392,6 +393,7 @@ class _Slices:
                     continue
                 case ast.Call(func=func) if (definition := self._definition(place_of(func), scope)) is not None:
                     self._bind(definition, node, scope)
+                    self._entered.setdefault(definition, (node, scope))
                     found.followed.append((definition, node))
                 case ast.Call(func=func) if self._is_own(callee := place_of(func), scope):
                     found.calls.append((callee, node))
@@ -401,8 +403,8 @@ class _Slices:
                     rest += [receiver] if not place or self._is_own(place, scope) else node.args[:1]
                 case ast.Call(func=ast.Attribute(value=receiver, attr=method)):
                     place = place_of(receiver)
-                    if scope is None and place and self._is_own(place, scope):
-                        self.methods.append((place, method, node))
+                    if place and (scope is None or place.startswith("self.")) and self._is_own(place, scope):
+                        self.methods.append((place, method, self._in_body(node, scope)))
                     rest += [receiver, *node.args, *node.keywords]
                 case ast.Call():
                     rest += [*node.args, *node.keywords]
@@ -415,6 +417,12 @@ class _Slices:
                 case _:
                     rest += parts(node)
         return found
+
+    def _in_body(self, call: ast.Call, scope: Definition | None) -> ast.Call:
+        """The call in the body itself that leads to a call in a followed function."""
+        while scope is not None:
+            call, scope = self._entered[scope]
+        return call
 
     def _definition(self, callee: str, scope: Definition | None) -> Definition | None:
         """The function of the program that a callee names, unless a decorator wraps it that may do anything."""

@@ -124,7 +124,8 @@ def may_leave_gradients_off(machine: Machine) -> bool:
 def survive(machine: Machine, raised: Raised, node: ast.expr | None = None) -> Value:
     """Return the unknown with which the path goes on after an exception; raise the exception again if it is certain.
 
-    What stands in place of an expression may be computed from every local variable that the expression names.
+    What stands in place of an expression may be computed from every local variable that the expression names. That of
+    an attribute keeps its name: what a call of it may do is told by that.
     """
     if raised.certain:
         raise raised
@@ -132,4 +133,7 @@ def survive(machine: Machine, raised: Raised, node: ast.expr | None = None) -> V
     machine.trace.survived.add(machine.node)
     local = machine.frame.scope.variables
     named = () if node is None else [local[each.id] for each in inside(node, ast.Name) if each.id in local]
-    return machine.unknown(CAUSE, None, tuple(each for each in named if isinstance(each, Object)))
+    made = machine.unknown(CAUSE, None, tuple(each for each in named if isinstance(each, Object)))
+    if isinstance(node, ast.Attribute) and isinstance(made, Object):
+        return made.attribute(machine, node.attr)
+    return made

@@ -21,7 +21,7 @@ _CHOOSING = frozenset(
     f"torch.{name}"
     for name in words(
         """max amax min amin maximum minimum gather select index_select take_along_dim squeeze unsqueeze view reshape
-        flatten clone to float expand stack cat sub"""
+        flatten clone to float expand stack cat sub clamp clip"""
     )
 ) | {"index"}
 """Operations that lead from the result of a network to a value of it."""

@@ -9,10 +9,12 @@ from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix
 from gradpath.findings.graphs import leaves_with_gradient
 from gradpath.findings.report import Source, Step
-from gradpath.interpreter.events import Flagged, Mutated, Replaced, Site
+from gradpath.findings.stories import short_operation
+from gradpath.interpreter.events import BackwardRan, Flagged, Mutated, Replaced, Site
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace, once
 from gradpath.support.fast_dataclasses import dataclass
+from gradpath.support.words import words
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +84,18 @@ def touched(trace: Trace) -> frozenset[int]:
 
 @once
 def written(trace: Trace) -> frozenset[int]:
-    """The tensors whose values the program has set, by identity: through `.data` and `.detach()`, too."""
+    """The tensors whose values the program has set, by identity: through `.data` and `.detach()`, too.
+
+    Numbers that are drawn before anything is trained, or a bias of zeros, are what a program starts from.
+    """
     found: set[int] = set()
-    for event in trace.among(Mutated, Replaced):
+    begun = False
+    for event in trace.among(BackwardRan, Mutated, Replaced):
         match event:
+            case BackwardRan():
+                begun = True
             case Mutated(tensor=tensor, write=write):
-                if not write.operation.startswith(_INITIALISING):
+                if (begun or not _is_drawn(event)) and not write.operation.startswith(_INITIALISING):
                     found.add(id(tensor))
                     if tensor.cut is not None and tensor.cut.source is not None:
                         found.add(id(tensor.cut.source))
@@ -96,4 +104,12 @@ def written(trace: Trace) -> frozenset[int]:
     return frozenset(found)
 
 
+def _is_drawn(event: Mutated) -> bool:
+    """True if numbers are drawn, or a row of them is filled; a filter that is filled may be meant to stay."""
+    operation, shape = short_operation(event.write.operation), event.tensor.shape
+    filled = operation in ("fill_", "zero_") and shape is not None and len(shape) == 1
+    return not event.sources and (filled or operation in _DRAWING)
+
+
 _INITIALISING = ("torch.nn.init.", "reset_parameters")
+_DRAWING = words("normal_ uniform_ random_ bernoulli_ exponential_ cauchy_ log_normal_ geometric_")

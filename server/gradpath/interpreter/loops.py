@@ -38,6 +38,9 @@ COUNTED = 6
 LISTED = 64
 """A container of known items runs to its end up to this length, a generator up to a quarter of it."""
 
+LISTED_STEPS = 512
+"""Statements up to which it runs to its end in any case: a body of one, as that which freezes a model, costs little."""
+
 DRAWN = 256
 """Items that an endless generator gives: how many are drawn is up to who asks for them."""
 
@@ -52,7 +55,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     host, endless = iterate(machine, iterable)
     place = _place(machine, node)
     last = machine.rounds.get(place)
-    limit = _limit(iterable, endless, FEW if last is None else STEADY)
+    limit = _limit(iterable, endless, FEW if last is None else STEADY, _most_items(node))
     length = length_of(iterable) if isinstance(iterable, range) else getattr(iterable, "counted", None)
     has_late = endless or (length is not None and length > limit)
     may_be_steady = has_late and limit <= FEW
@@ -346,7 +349,12 @@ def _leave(machine: Machine, orelse: Sequence[ast.stmt], signal: Signal, run_blo
     return signal
 
 
-def _limit(iterable: Value, endless: bool, few: int) -> int:
+def _most_items(loop: ast.For | ast.AsyncFor) -> int:
+    """How many known items a loop runs through: the more the shorter its body is."""
+    return max(LISTED, LISTED_STEPS // sum(isinstance(each, ast.stmt) for part in loop.body for each in nodes(part)))
+
+
+def _limit(iterable: Value, endless: bool, few: int, most: int) -> int:
     if endless:
         return max(few, known_items(iterable))
     if isinstance(iterable, range):
@@ -355,8 +363,8 @@ def _limit(iterable: Value, endless: bool, few: int) -> int:
     if isinstance(iterable, Iteration):
         if iterable.counted is not None and iterable.counted > COUNTED:
             return FEW
-        return max(LISTED // 4, min(iterable.known, LISTED))
-    return LISTED
+        return max(LISTED // 4, min(iterable.known, most))
+    return most
 
 
 def _numbers(machine: Machine) -> dict[str, Value]:

@@ -9,11 +9,10 @@ from gradpath.analysis.arrivals import comes_the_same_way
 from gradpath.analysis.headlines import LONGEST, branch, conditional, fitted
 from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, best_of
-from gradpath.findings.gradient_flow import is_left
-from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.gradient_flow import is_left, trains_nobody
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import ancestry
-from gradpath.interpreter.events import BackwardRan, Decision, Failed, OfClass, OfTable, Site
+from gradpath.interpreter.events import Decision, Failed, OfClass, OfTable, Site
 from gradpath.interpreter.paths import NOWHERE, REMEMBERED, Going, Paths, turned
 from gradpath.interpreter.trace import Trace
 from gradpath.overlays.presumed import conditions
@@ -282,15 +281,9 @@ def _is_denied_by(
         return False
     if found.rule.denied is not None and found.rule.denied(other, found.report):
         return True
-    if not other.is_complete or other.failures() or _trains_nothing(other):
+    if not other.is_complete or other.failures() or trains_nobody(other):
         return False
     return _reaches(found, other, visits) and _speaks_against(found, other, source)
-
-
-def _trains_nothing(trace: Trace) -> bool:
-    """True if no backward of a path reaches a parameter: no training is meant to take such a path each time."""
-    runs = trace.of(BackwardRan)
-    return bool(runs) and not any(leaf.is_parameter for run in runs for leaf in reached_leaves(run))
 
 
 def _speaks_against(found: Found, other: Trace, source: Source) -> bool:

@@ -309,6 +309,14 @@ def trains(trace: Trace) -> bool:
     return any(map(_runs_backward, contents(trace.entry).calls))
 
 
+def trains_nobody(trace: Trace) -> bool:
+    """True if no backward of a path reaches a parameter, or no optimizer has any: no training is meant to take it."""
+    runs, steps = trace.of(BackwardRan), trace.of(Stepped)
+    if steps and all(each.known and not each.held for each in steps):
+        return True  # A branch has left out every parameter, as `if p.requires_grad` does.
+    return bool(runs) and not any(leaf.is_parameter for run in runs for leaf in reached_leaves(run))
+
+
 def _runs_backward(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "manual_backward", "grad")
 

@@ -199,7 +199,7 @@ def tests_of(trace: Trace, site: Site) -> list[ast.expr]:
     tests: list[ast.expr] = []
     for frame in site.frames():
         around = ancestry(trace, frame.node)
-        first = next((i for i in reversed(range(len(around))) if isinstance(around[i], (*LOOPS, Definition))), 0)
+        first = next((i for i in reversed(range(len(around) - 1)) if isinstance(around[i], (*LOOPS, Definition))), 0)
         tests += [each.test for each in around[first:] if isinstance(each, ast.If)]
         for statement in (each for each in around[first + 1 :] if isinstance(each, ast.stmt)):
             before = takewhile(partial(is_not, statement), block_of(trace, statement))

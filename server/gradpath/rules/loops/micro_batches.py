@@ -138,9 +138,13 @@ def _spelled(node: ast.AST) -> str:
 
 
 def _is_due_with(trace: Trace, event: Lent | Cleared, step: Stepped) -> bool:
-    """True if something happens when the step is due, under the same conditions."""
+    """True if something happens when the step is due, under the same conditions, be it in a loop over callbacks."""
     tests = _waits_for(trace, step)
-    return bool(tests) and all(test in tests_of(trace, event.site) for test in tests)
+    met = [tests_of(trace, event.site)]
+    for frame in event.site.frames():
+        loops = (each for each in ancestry(trace, frame.node)[:-1] if isinstance(each, LOOPS))
+        met += [tests_of(trace, replace(frame, node=each)) for each in loops]
+    return bool(tests) and all(any(test in each for each in met) for test in tests)
 
 
 def _is_as_often(cleared: Cleared, due: Cleared | None) -> bool:

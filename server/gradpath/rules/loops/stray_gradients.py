@@ -97,14 +97,14 @@ def _stray(trace: Trace, flow: Sequence[Entry], leaf: Tensor) -> Stray | None:
 def _is_of_judge(
     trace: Trace, flow: Sequence[Entry], leaf: Tensor, stray: BackwardRan, own: BackwardRan, step: Stepped
 ) -> bool:
-    """True if a backward was for another network, which stepped by it, and which then judges the same without learning.
+    """True if a backward was for another network, which stepped by it, and which then judges again without learning.
 
-    It has compared that with something else. What it learns from the later loss, if it gets a gradient of that at all,
-    is cleared unused.
+    It judges the same, or something new that the parameter has made, and has compared the first with something else.
+    What it learns from the later loss, if it gets a gradient of that at all, is cleared unused.
     """
     before = set(stray.executed)
-    if not any(node in before and node.accumulates is None and _is_upstream(leaf, node) for node in own.executed):
-        return False
+    own_upstream = [node for node in own.executed if node.accumulates is None and _is_upstream(leaf, node)]
+    shared = any(node in before for node in own_upstream)
     events = trace.among(BackwardRan, Stepped)
     between = events[events.index(stray) : events.index(own)]
     reached = {id(leaf) for leaf in reached_leaves(stray)}
@@ -112,6 +112,8 @@ def _is_of_judge(
     for other in between:
         judge = {id(each) for each in other.updated} & reached if isinstance(other, Stepped) else set[int]()
         if not judge or not judge.isdisjoint(stepped):
+            continue
+        if not shared and not any(_uses(node, judge) for node in own_upstream):
             continue
         if _judges(leaf, [stray, *_beside(flow, stray, judge)], own, judge):
             begun = moment_of(flow, own)

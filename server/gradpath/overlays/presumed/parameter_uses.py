@@ -10,7 +10,7 @@ from gradpath.overlays.presumed.places import kept_as, place_of
 from gradpath.overlays.torch.nn import MODULE
 from gradpath.source.index import contents, inside
 from gradpath.source.nodes import Noted, is_static, nodes, noted
-from gradpath.support.fast_dataclasses import dataclass, field
+from gradpath.support.fast_dataclasses import dataclass, field, replace
 
 _MOST_HELPERS = 12
 """Functions that a parameter is followed into."""
@@ -201,7 +201,8 @@ def _merged(every: Iterable[Usage], *, is_part: bool) -> Usage:
 def _usages_of(body: ast.AST) -> dict[str, Usage]:
     found: dict[str, Usage] = {}
     every = nodes(body)
-    unpacked = dict(_results(every))
+    unpacked, whole = dict(_unpacked(every)), dict(_whole(every))
+    used_as_one = _used_as_one(every)
     for node in every:
         match node:
             case ast.Attribute(value=value, attr=name) if place := place_of(value):
@@ -213,23 +214,32 @@ def _usages_of(body: ast.AST) -> dict[str, Usage]:
                 shape = Shape(None if starred or splat else len(node.args), keywords, unpacked.get(id(node)))
                 place = place_of(node.func)
                 if place:
-                    found.setdefault(place, Usage()).calls.append(shape)
+                    results = shape.results or whole.get(id(node))
+                    found.setdefault(place, Usage()).calls.append(replace(shape, results=results))
                 if isinstance(node.func, ast.Attribute) and (holder := place_of(node.func.value)):
+                    if id(node) in used_as_one:
+                        shape = replace(shape, results=1)
                     found.setdefault(holder, Usage()).methods.setdefault(node.func.attr, []).append(shape)
     return found
 
 
-def _results(every: Sequence[ast.AST]) -> Iterator[tuple[int, int]]:
+def _unpacked(every: Sequence[ast.AST]) -> Iterator[tuple[int, int]]:
     """The number of values into which the result of each expression is unpacked, by the id of the expression."""
+    for node in every:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=parts), *_], value=value):
+                if not any(isinstance(each, ast.Starred) for each in parts):
+                    yield id(value), len(parts)
+
+
+def _whole(every: Sequence[ast.AST]) -> Iterator[tuple[int, int]]:
+    """The expressions whose result is handed on or kept as it is, as that of a network is to a loss."""
     taken = {each.value.id for each in every if isinstance(each, ast.Subscript) and isinstance(each.value, ast.Name)}
     taken |= {each.value.id for each in every if isinstance(each, ast.Starred) and isinstance(each.value, ast.Name)}
     for node in every:
         match node:
-            case ast.Assign(targets=[ast.Tuple(elts=parts), *_], value=value):
-                if isinstance(value, ast.Name):
-                    taken.add(value.id)
-                if not any(isinstance(each, ast.Starred) for each in parts):
-                    yield id(value), len(parts)
+            case ast.Assign(targets=[ast.Tuple(), *_], value=ast.Name(id=name)):
+                taken.add(name)
     for node in every:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in taken:
@@ -238,6 +248,16 @@ def _results(every: Sequence[ast.AST]) -> Iterator[tuple[int, int]]:
                 yield from ((id(each), 1) for each in parts)
             case ast.BinOp(left=left, right=right):
                 yield from ((id(left), 1), (id(right), 1))
+
+
+def _used_as_one(every: Sequence[ast.AST]) -> frozenset[int]:
+    """The ids of expressions whose result is computed with, or has members: no tuple, which may be logged and kept."""
+    used = [part for each in every if isinstance(each, ast.BinOp) for part in (each.left, each.right)]
+    used += [each.value for each in every if isinstance(each, ast.Attribute | ast.AugAssign)]
+    named = {each.id for each in used if isinstance(each, ast.Name)}
+    bound = (each for each in every if isinstance(each, ast.Assign))
+    of_names = (each for each in bound if isinstance(each.targets[0], ast.Name) and each.targets[0].id in named)
+    return frozenset((*map(id, used), *(id(each.value) for each in of_names)))
 
 
 def arguments_of(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:

@@ -354,6 +354,7 @@ def _leaders(tree: ast.Module) -> Iterator[Entry]:
     helpers = {name: statements[node].names for name, node in definitions.items() if isinstance(node, _FUNCTIONS)}
     trains = _reaching(helpers, told & helpers.keys())
     training = {name for owner, spoken in classes.items() for name in _training_methods(owner, spoken, trains)}
+    made = {owner.name for owner in classes} & told
     given = {name for name, node in definitions.items() if statements[node].methods & training} - told
     for name in _leading({name: statements[node].names for name, node in definitions.items()}, told, given):
         node = definitions[name]
@@ -364,14 +365,15 @@ def _leaders(tree: ast.Module) -> Iterator[Entry]:
         if owner.name not in called and (whole.tells or whole.methods & training or whole.names & trains):
             methods = {each.name: each for each in owner.body if isinstance(each, _FUNCTIONS)}
             told = {name for name, each in methods.items() if spoken[each].tells}
-            given = {name for name, each in methods.items() if _trains_by_others(spoken[each], training, trains)}
+            makes = trains | (made - {owner.name})
+            given = {name for name, each in methods.items() if _trains_by_others(spoken[each], training, makes)}
             for name in _leading({name: spoken[each].own for name, each in methods.items()}, told, given - told):
                 if name not in whole.own and name != "__init__":
                     yield Entry(methods[name], owner.name)
 
 
 def _trains_by_others(spoken: Mentions, methods: Collection[str], functions: Collection[str]) -> bool:
-    """True if a method trains by methods of other objects, or by functions of the file."""
+    """True if a method trains by methods of other objects, or by functions of the file, or makes what does."""
     return not (spoken.methods - spoken.own).isdisjoint(methods) or not spoken.names.isdisjoint(functions)
 
 

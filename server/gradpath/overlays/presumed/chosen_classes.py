@@ -1,7 +1,7 @@
-"""Classes that a setting chooses from a table.
+"""Classes and functions that a setting chooses from a table, or that are the default of a parameter.
 
-Whichever class of optimizers it is, it is given the same parameters. Of other classes, and of functions that build
-something, the path decides which one it is.
+Whichever class of optimizers it is, it is given the same parameters. Of other classes, and of functions, the path
+decides which one it is.
 """
 
 from __future__ import annotations
@@ -33,6 +33,21 @@ def one_of(machine: Machine, entries: Sequence[Value], key: Value, default: Valu
         if machine.path.decide(decided, machine.node, True, machine.site, idle=False):
             return each
     return UNDEFINED
+
+
+def chosen(machine: Machine, unknown: Unknown) -> Class | Function | None:
+    """What something unknown is called as: a class of optimizers, or the function of the file that is its default.
+
+    On another path it is not left at its default.
+    """
+    if (optimizer := optimizer_class(unknown)) is not None:
+        return optimizer
+    default = unknown.hint
+    if not isinstance(default, Function) or default.path != machine.file:
+        return None
+    decided = OfTable(None, identity(unknown), default.name, is_default=True)
+    called = getattr(machine.node, "func", machine.node)
+    return default if machine.path.decide(decided, called, True, machine.site, idle=False) else None
 
 
 def optimizer_class(unknown: Unknown) -> OptimizerClass | None:

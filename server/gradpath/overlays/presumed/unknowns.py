@@ -366,8 +366,8 @@ def _in_hands(unknown: Unknown, arguments: Arguments) -> tuple[object, ...] | No
 
 def unknown_call(machine: Machine, unknown: Unknown, arguments: Arguments) -> Value:
     """The result of calling something unknown."""
-    if (optimizer := chosen_classes.optimizer_class(unknown)) is not None:
-        return machine.call(optimizer, arguments)
+    if (chosen := chosen_classes.chosen(machine, unknown)) is not None:
+        return machine.call(chosen, arguments)
     hooked = unknown.name != "forward"
     if unknown.name == "forward" and unknown.owner is not None and role_of(unknown.owner) == "model":
         unknown = unknown.owner  # All that calling the model itself adds is its hooks.

@@ -304,7 +304,7 @@ _READING = words(
 
 def trains(trace: Trace) -> bool:
     """True if gradients are on for who runs the program: a function alone may be called without them."""
-    if isinstance(trace.entry, ast.Module) or trace.of(BackwardRan):
+    if isinstance(trace.entry, ast.Module) or trace.goes_back or trace.of(BackwardRan):
         return True
     return any(map(_runs_backward, contents(trace.entry).calls))
 

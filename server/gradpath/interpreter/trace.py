@@ -33,7 +33,8 @@ class Trace:
     were not followed to their end. `given` has the arguments of the function that was entered, and `returned` what it
     returned; `begun` events had happened while its object was made.
     `survived` are the places of exceptions that are not certain, and `fell_through` says that a function that gives a
-    value went past a `raise` to its end: no run of it comes further.
+    value went past a `raise` to its end: no run of it comes further. `goes_back` says that gradients are on, as each
+    call of what was entered comes to a backward.
     `undefined` are the names, and the `.attributes`, that were read though nothing had bound them.
     """
 
@@ -50,6 +51,7 @@ class Trace:
     left: set[ast.AST] = field(default_factory=set)
     survived: set[ast.AST] = field(default_factory=set)
     fell_through: bool = False
+    goes_back: bool = False
     undefined: set[str] = field(default_factory=set)
     given: Mapping[str, object] = field(default_factory=dict)
     returned: object = None

@@ -48,7 +48,7 @@ from gradpath.overlays.presumed.presumed_tensors import (
 )
 from gradpath.overlays.presumed.roles import is_of_its_own, is_scaler, is_schedule, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
-from gradpath.overlays.torch.gradmode import has_gradients_on
+from gradpath.overlays.torch.gradients_on import has_gradients_on
 from gradpath.overlays.torch.nn import note_unseen
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
 from gradpath.source.index import methods_called

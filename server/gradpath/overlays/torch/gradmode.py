@@ -9,7 +9,7 @@ from gradpath.autograd.tensor import SWITCHED_OFF
 from gradpath.interpreter.classes import Context
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
-from gradpath.interpreter.events import BackwardRan, Switched
+from gradpath.interpreter.events import Switched
 from gradpath.interpreter.idle import trains
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
@@ -235,8 +235,3 @@ NAMES: Names = {
     "torch.is_grad_enabled": _is_grad_enabled,
     "torch.is_inference_mode_enabled": lambda machine, arguments: machine.autograd.inference,
 }
-
-
-def has_gradients_on(machine: Machine) -> bool:
-    """True if nothing unseen has switched gradients off: a script runs, or a backward has shown that they are on."""
-    return isinstance(machine.trace.entry, ast.Module) or bool(machine.trace.of(BackwardRan))

@@ -18,7 +18,7 @@ from gradpath.overlays.presumed import conditions, missed_flags
 from gradpath.overlays.presumed.absences import is_absent, note_absent
 from gradpath.overlays.torch import conversions
 from gradpath.overlays.torch.backward_calls import backward
-from gradpath.overlays.torch.gradmode import has_gradients_on
+from gradpath.overlays.torch.gradients_on import has_gradients_on
 from gradpath.overlays.torch.hooks import register_hook, register_post_hook
 from gradpath.overlays.torch.indexing import get_item, set_item
 from gradpath.overlays.torch.operations import call_operation

@@ -21,6 +21,7 @@ from gradpath.interpreter.events import (
     iterations_between,
 )
 from gradpath.interpreter.trace import Trace, once
+from gradpath.source.index import contents
 
 
 def failures(trace: Trace, *kinds: FaultKind) -> Iterator[tuple[Failed, AutogradError]]:
@@ -60,11 +61,14 @@ def _bindings(trace: Trace) -> dict[int, list[Bound]]:
 
 
 def name_of(trace: Trace, source: Source, tensor: Tensor, near: Site | None = None) -> str:
-    """The name of a tensor: in the function of `near`, else any name, else the operation that made it."""
+    """The name of a tensor: that which `near` has for it, or its function, else any, else what made it."""
     own = [bound for bound in bindings(trace, tensor) if bound.tensor is tensor]
     if near is not None:
         callers = {id(frame.caller) for frame in near.frames()}
         own = [bound for bound in own if id(bound.site.caller) in callers] or own
+        if len(own) > 1:
+            here = {each.id for each in contents(near.node).names}
+            own = [bound for bound in own if bound.name in here] or own
     if own:
         return target_of(source, own[-1])
     if tensor.label:

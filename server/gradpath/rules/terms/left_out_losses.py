@@ -168,7 +168,9 @@ def left_out_penalties(trace: Trace, source: Source, ran: BackwardRan) -> Iterat
     ends = {node for node in unread_nodes(trace) if node.site.node not in spent}
     for event in made:
         penalty = next(iter(event.node.outputs), None)
-        if event.node not in ends or penalty is None or is_passed_on(trace, penalty) or not bindings(trace, penalty):
+        if event.node not in ends or penalty is None or penalty.node is not event.node:
+            continue  # What was written or cut off in place since is another value.
+        if is_passed_on(trace, penalty) or not bindings(trace, penalty):
             continue  # A tensor without a name is there to be watched.
         gradient = next((each for each in penalty.ancestors() if each in spare), None)
         if gradient is not None:

@@ -38,13 +38,17 @@ def straight_through(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     """A straight-through estimate: `x + (q - x).detach()` has the value of `q`, the gradient of `x`.
 
     `q` is computed from `x`, chosen by it, or written into zeros like it; or they are in an estimate that is the wrong
-    way round, or lacks its `.detach()`.
+    way round, or lacks its `.detach()`, or is detached as a whole.
     """
     node: ast.AST = site.node
     if isinstance(node, ast.Compare):
         node = ancestry(trace, node)[-2]
     whole = getattr(statement_of(trace, node), "value", None)
+    form = node
     match node:
+        case ast.Call(func=ast.Attribute(attr="detach", value=ast.BinOp() as summed)):
+            form = summed
+    match form:
         case ast.BinOp(left=value, right=ast.Call(func=ast.Attribute(attr="detach", value=ast.BinOp(left=lender)))):
             pass
         case ast.BinOp(left=lender, right=ast.BinOp(left=value, op=ast.Sub(), right=again)):
@@ -67,7 +71,7 @@ def straight_through(trace: Trace, source: Source, site: Site) -> Iterator[Fix]:
     text = f"{giver} + ({edits.flat(document, value)} - {giver}).detach()"
     named = last_name(value.func) if isinstance(value, ast.Call) else ""
     repair = Repair(Way.LEND_GRADIENT, (named or giver,), (site.line,), text)
-    written = text if isinstance(node, ast.BinOp) else f"({text})"
+    written = text if isinstance(node, ast.BinOp) or whole is node else f"({text})"
     yield Fix.by(repair, Safety.UNSAFE, (edits.replace(document, node, written),))
 
 

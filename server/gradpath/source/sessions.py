@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from gradpath.support.lazy_regex import regex
 
-_BEGUN = regex(r"(?m)^[ \t]*(?:>>>|In \[\d+\]:) ")
+_BEGUN = regex(r"\A(?:[ \t]*(?:#.*)?\n)*[ \t]*(?:>>>|In \[\d+\]:) ")
 _LINE = regex(r"(?m)^([ \t]*(?:>>>|In \[\d+\]:|\.{3,}:?)(?: |$))?(.*)$")
 
 
 def entered(text: str) -> str:
     """The text with blanks for the prompts and comments for what was printed, so that nothing moves.
 
-    A text without prompts stays as it is.
+    A text that does not begin with a prompt stays as it is: a file of code may show a session in a docstring.
     """
     if _BEGUN.search(text) is None:
         return text

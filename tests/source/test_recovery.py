@@ -348,3 +348,9 @@ def test_a_session_in_which_more_is_wrong_is_recovered_as_any_other() -> None:
 def test_a_docstring_with_a_session_stays_one() -> None:
     text = f'def f():\n    """Do this.\n\n{SESSION}    """\n'
     assert parse(document(text)).complete
+
+
+def test_a_broken_file_whose_docstring_shows_a_session_keeps_its_other_statements() -> None:
+    text = f'x = foo(1 2)\n\n\ndef f():\n    """Do this.\n\n{SESSION}    """\n    return 1\n'
+    found = parse(document(text))
+    assert any(isinstance(each, ast.FunctionDef) and each.name == "f" for each in found.tree.body)

@@ -96,7 +96,7 @@ def _tests(node: ast.AST, way: Container[ast.AST]) -> bool:
 def _is_kept(trace: Trace, leaf: Tensor, absent: GradientAbsent) -> bool:
     """True if a variable, an attribute or a container has a leaf when the gradient is asked for."""
     last: dict[tuple[str, Site | None], Bound] = {}
-    for event in trace.events[: trace.events.index(absent)]:
+    for event in trace.events[: trace.place_of(absent)]:
         if isinstance(event, Bound):
             last[event.name, event.site.caller] = event
     had = bindings(trace, leaf)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.tensor import Tensor
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Copy, Parameter
+from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.values import Instance, Unknown
 from gradpath.overlays.presumed import items, owners, uses, weights
@@ -50,7 +51,8 @@ def _for(machine: Machine, optimizer: Unknown, known: Sequence[tuple[Unknown, Te
     roots = {root_of(model).number for model, _ in found}
     seen = [(module, roots <= {part.number for part in module.unknown_parts()}) for _, module in _modules(machine)]
     several = not part_of_optimizer(called(optimizer)) and not uses.is_only_optimizer(machine)
-    if several and any(_trained(module) for module, is_whole in seen if not is_whole):
+    given = {tensor for each in machine.trace.of(Given) for tensor in each.parameters}
+    if several and any(not given.issuperset(_trained(module)) for module, is_whole in seen if not is_whole):
         return []  # It may be for a module that is seen, and another optimizer for what is not.
     return [tensor for _, tensor in found] if len(roots) == 1 or any(whole for _, whole in seen) else []
 

@@ -80,7 +80,15 @@ class ModuleInstance(Instance):
         register = REGISTER.get(name)
         if register is not None:
             return NativeFunction(f"Module.{name}", lambda m, a: register(self.hooks, a))
+        if name == "__getattr__":  # None of `methods`: what is missing would be asked of it.
+            return NativeFunction(f"Module.{name}", self._part)
         return self._table(name)
+
+    def _part(self, machine: Machine, arguments: Arguments) -> Value:
+        """`module.__getattr__(name)`: one of its parts."""
+        name = arguments.get(0, "name", None)
+        part = self.attributes.get(name, UNDEFINED) if isinstance(name, str) else UNDEFINED
+        return machine.unknown("part of a module", None, (self, name)) if part is UNDEFINED else part
 
     def set_mode(self, training: Value) -> None:
         """Put this module alone into training mode, or out of it; an unknown is decided where it is asked for."""

@@ -301,6 +301,11 @@ def everything_in(*values: Value) -> Iterator[Value]:
             todo += value if isinstance(value, tuple) else value.parts() if isinstance(value, Container) else ()
 
 
+def handed_out(result: Value) -> Value:
+    """What a function has returned; of a dict that it was handed, what it has put there."""
+    return tuple(result.named.values()) if isinstance(result, Unknown) and result.named else result
+
+
 def any_of(machine: Machine, items: Sequence[Value], cause: str) -> Value:
     """An item of which it is not known which one it is: the only candidate, else an unknown that comes from all."""
     if len(items) == 1:

@@ -11,6 +11,7 @@ from gradpath.autograd.gradients import is_step_function
 from gradpath.interpreter import assignment, builtins, calls, classes, expressions, statements
 from gradpath.interpreter.bounds import TOO_MUCH
 from gradpath.interpreter.budget import Cancelled, Exhausted
+from gradpath.interpreter.containers import handed_out
 from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Entered
@@ -264,7 +265,7 @@ def _call(machine: Machine, entered: Entered, call: Callable[[], Value], use: Us
             lasts = leaves_gradients(machine.trace) or leaves_frozen(machine.trace)
             if not repeated and (lasts or leaves_graph(machine, function, receiver)):
                 machine.uses.add(Use.AGAIN)
-        elif machine.library.holds_graph(result) and not trains_apart(receiver, function.node):
+        elif machine.library.holds_graph(handed_out(result)) and not trains_apart(receiver, function.node):
             machine.uses.update([Use.BACKWARD] if _tells_something(machine.trace) else [])
             machine.uses.update([Use.EACH] if machine.library.keeps_graph(machine, receiver, entered.tree) else [])
         return result

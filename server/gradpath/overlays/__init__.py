@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gradpath.autograd.backward import backward
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.ops import find_op
-from gradpath.interpreter.containers import List, everything_in
+from gradpath.interpreter.containers import List, everything_in, handed_out
 from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.events import Cleared, Held, Kept, Named
 from gradpath.interpreter.iteration import Container, Iteration
@@ -237,7 +237,7 @@ class Overlays:
         if machine.predictions:
             criteria.back_propagate(machine, entered, result)
             return
-        results = tensors_in(machine, result)
+        results = tensors_in(machine, handed_out(result))
         roots = [each for each in results if each.node is not None]
         if not roots:
             return

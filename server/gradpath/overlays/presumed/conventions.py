@@ -20,7 +20,7 @@ _MEMBERS = {
     "torch.func": "functional_call",
     "torch.distributions": "Bernoulli Categorical MultivariateNormal Normal",
     "torch.nn.parallel": "DistributedDataParallel",
-    "torch.nn.utils": "clip_grad_norm_ clip_grad_value_ parameters_to_vector vector_to_parameters",
+    "torch.nn.utils": "clip_grad_norm clip_grad_norm_ clip_grad_value_ parameters_to_vector vector_to_parameters",
     "torch.nn.utils.rnn": "pack_padded_sequence pad_packed_sequence pad_sequence",
     "torch.utils.data": "DataLoader Dataset TensorDataset random_split",
     "tqdm": "tqdm trange",

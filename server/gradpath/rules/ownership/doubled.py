@@ -119,11 +119,29 @@ def _made_for_others(trace: Trace, one: Given, two: Given) -> bool:
 
 
 def _what_is_given(trace: Trace, given: Given) -> frozenset[int]:
-    """The parameters of an optimizer that got `parameters()` of one module, and nothing else."""
-    match call_of(trace, given.site.node):
-        case ast.Call(args=[ast.Call(func=ast.Attribute(attr="parameters")), *_]) if given.known:
-            return frozenset(map(id, given.models or given.parameters))
+    """The parameters of an optimizer that got `parameters()` of one module, or those that learn, and nothing else."""
+    call = call_of(trace, given.site.node)
+    if given.known and call is not None and call.args and _is_of_one(call.args[0]):
+        return frozenset(map(id, given.models or given.parameters))
     return frozenset()
+
+
+def _is_of_one(parameters: ast.expr) -> bool:
+    """True for `net.parameters()`, a list of that, and those of them that require grad."""
+    match parameters:
+        case ast.Call(func=ast.Attribute(attr="parameters")):
+            return True
+        case ast.Call(func=ast.Name("list"), args=[whole]):
+            return _is_of_one(whole)
+        case ast.Call(func=ast.Name("filter"), args=[ast.Lambda(body=asked), whole]):
+            return _is_flag(asked) and _is_of_one(whole)
+        case ast.ListComp(generators=[drawn]) | ast.GeneratorExp(generators=[drawn]):
+            return all(map(_is_flag, drawn.ifs)) and _is_of_one(drawn.iter)
+    return False
+
+
+def _is_flag(asked: ast.expr) -> bool:
+    return isinstance(asked, ast.Attribute) and asked.attr == "requires_grad"
 
 
 def _steps_after(trace: Trace, first: Given, second: Given) -> bool:

@@ -14,8 +14,13 @@ WRAPPERS = words("AveragedModel DDP DataParallel DistributedDataParallel FSDP Fu
 
 
 def place_of(node: ast.expr) -> str:
-    """`x`, `self.x` or `agent.x`; `x[]` for any item of it, also of `self.settings.x`; "" for all else."""
+    """`x`, `self.x` or `agent.x`; `x[]` for any item of it, also of `self.settings.x`; "" for all else.
+
+    `model.module`, which `DataParallel` and its kin wrap, has the place of `model`.
+    """
     match node:
+        case ast.Attribute(value=ast.Attribute() | ast.Name() as wrapper, attr="module") if not _is_self(wrapper):
+            return place_of(wrapper)
         case ast.Name(id=name):
             return name
         case ast.Attribute(value=ast.Name(id=owner), attr=name):
@@ -24,6 +29,10 @@ def place_of(node: ast.expr) -> str:
             owner = _path(value)
             return owner and f"{owner}[]"
     return ""
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _path(node: ast.expr) -> str:

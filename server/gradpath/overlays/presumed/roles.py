@@ -7,7 +7,7 @@ from functools import cache
 
 from gradpath.autograd.tensor import LOSSES
 from gradpath.interpreter.kinds import OF_TENSORS, Kind
-from gradpath.interpreter.origins import Attribute, Call, Item, Parameter
+from gradpath.interpreter.origins import Attribute, Call, Item, Library, Parameter
 from gradpath.interpreter.values import Class, Unknown, Value
 from gradpath.support.fast_dataclasses import dataclass
 from gradpath.support.lazy_regex import regex
@@ -130,12 +130,15 @@ def role_of(value: Value) -> str:
     """The presumed role of an unknown value: by its use, by its own name or else by the variable that holds it.
 
     What a network gives is none, whatever it is called, as in `gen = self.G(z)`, nor what is probably a number or a
-    text or a class: `encoder="resnet50"`, `actor_critic=core.MLPActorCritic`.
+    text or a class: `encoder="resnet50"`, `actor_critic=core.MLPActorCritic`. Nor is a file that is imported, such as
+    `models` of `from models import Encoder`.
     """
     if not isinstance(value, Unknown) or (not value.role and _is_no_object(value.hint)):
         return ""
     if value.role:
         return value.role
+    if isinstance(value.origin, Library):
+        return ""
     role = _role_of_kept(value) or role_of_name(value.name or value.label)
     of_data = value.is_data and isinstance(value.origin, Attribute)  # `self.opt`, which is read like settings.
     data = role and (of_data or is_of_settings(value))  # `cfg.model` has the settings of a model.

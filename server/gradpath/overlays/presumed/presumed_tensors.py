@@ -220,6 +220,8 @@ def batch_of(machine: Machine, unknown: Unknown) -> Provenance | None:
             case Computed(made=Made.BATCH):
                 return OBSERVED if machine.remembered.get((BATCHED, unknown.number)) else None
             case Item(of=Unknown() as whole, key=int() | str()) | Attribute(of=Unknown() as whole) if parts:
+                if unknown.is_data:
+                    return None  # `batch.batch_size`
                 unknown, parts = whole, 0
             case _:
                 return None

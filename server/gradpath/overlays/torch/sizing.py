@@ -173,7 +173,7 @@ def settle(
             result.shape = shapes[index]
         elif word is not None:
             result.shape = size(word, call)
-            result.several = _several(word, call, inputs, presumed, result.shape)
+            result.several = _several(word, call, inputs, presumed, result.shape, divides=spec.name in _DIVISIONS)
             result.rows = next((each.rows for each in everything if each.rows is not None and word in _WIDENING), None)
             result.lone = word == "unsqueeze" and call.value("dim") == 0
         kind, _, parameter = output.alias[0].partition(":")
@@ -190,10 +190,22 @@ _WIDENING = frozenset({"broadcast", "same"})
 """Words for results that have at least as many elements as each operand."""
 
 
+_DIVISIONS = frozenset({"torch.div", "torch.true_divide"})
+
+
 def _several(
-    word: str, call: Given, inputs: Inputs, presumed: Callable[[], Presumption], shape: Shape | None
+    word: str,
+    call: Given,
+    inputs: Inputs,
+    presumed: Callable[[], Presumption],
+    shape: Shape | None,
+    *,
+    divides: bool = False,
 ) -> Provenance | None:
-    """The provenance of a result's having more than one element: as its operands have, or each sample has a loss."""
+    """The provenance of a result's having more than one element: as its operands have, or each sample has a loss.
+
+    What a tensor is divided by may be a count that came with the batch: `loss / batch["num_tokens"]`.
+    """
     operands = [tensor for tensors in inputs.values() for tensor in tensors]
     if shape is None and word in _WIDENING and any(each.one_element is False for each in operands):
         return OBSERVED
@@ -203,7 +215,7 @@ def _several(
             return OBSERVED
         alone = any(each.lone for operand in operands for each in operand.lineage())
         return next(iter(told), None) if alone else presumed()
-    batches = operands[:1] if word in OF_FIRST else operands
+    batches = operands[:1] if word in OF_FIRST or divides else operands
     if word.startswith(LIKE):
         batches = list(inputs.get(word.removeprefix(LIKE), ()))
     several = next((each.several for each in batches if isinstance(each.several, Presumption)), None)

@@ -23,6 +23,7 @@ from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, I
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.presumed import conditions, missed_flags
 from gradpath.overlays.presumed.roles import role_of
+from gradpath.overlays.torch.abstract_modules import is_abstract
 from gradpath.overlays.torch.module_hooks import REGISTER, Hooks, run
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.nodes import nodes, noted
@@ -191,8 +192,8 @@ class ModuleInstance(Instance):
 
     @property
     def has_unknown_bases(self) -> bool:
-        """True if a class of the module, or of a submodule, has a base that is not seen."""
-        return any(module.cls.open for _, module in self.modules())
+        """True if a class of the module, or of a submodule, has a base or a subclass that is not seen."""
+        return any(module.cls.open or is_abstract(module.cls) for _, module in self.modules())
 
     def unknown_parts(self) -> list[Unknown]:
         """The unknown attributes of this module and its submodules that may be modules."""

@@ -202,8 +202,8 @@ def is_same(machine: Machine, left: Value, right: Value) -> Value:
         return True
     for value, other in ((left, right), (right, left)):
         if isinstance(value, Unknown):
-            if value.kind is Kind.LIVE and other is None:
-                return False  # It is used as a tensor.
+            if (value.kind is Kind.LIVE or value.is_object) and other is None:
+                return False  # It is used as a tensor, or was asked for an attribute.
             if isinstance(other, bool):
                 return negation(machine, negation(machine, value) if other else value)
             hinted = value.hint is not UNDEFINED and other is None

@@ -203,6 +203,8 @@ def _tolist(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
 def _detached(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     if receiver.kind in (Kind.LIVE, Kind.PART, Kind.PARAMETER):
         return machine.call(presume_tensor(machine, receiver).attribute(machine, "detach"), arguments)
+    if receiver.is_object:  # It detaches what it holds.
+        branches.note_detached(machine, receiver)
     made = machine.unknown("detached", None, (receiver,), made=Made.DETACHED)
     if isinstance(made, Unknown):
         made.kind = Kind.PLAIN

@@ -32,13 +32,13 @@ from gradpath.overlays.presumed.held_modules import is_held, note_holder
 from gradpath.overlays.presumed.misnamed import settings_called_optimizers, tensors_called_models
 from gradpath.overlays.presumed.places import WRAPPERS, kept_as, place_of
 from gradpath.overlays.presumed.python_generators import gives_batches
+from gradpath.overlays.presumed.replaced_values import is_of_data, is_of_object
 from gradpath.overlays.presumed.roles import (
     CRITERION,
     SETTINGS,
     part_of_model,
     part_of_optimizer,
     prepares,
-    role_of,
     role_of_name,
     steps_along,
 )
@@ -114,7 +114,8 @@ def note_binding(machine: Machine, value: Unknown, name: str, before: Value = No
     core.read_model(path)`. What a network gives may have such a name all the same: `policy, value = net(state)`.
     Nor is an attribute that the class calls: `self.net = net(dim=2)` makes what `self.net(x)` computes with. And no
     tensor has a module for an attribute: `agent = actor_critic(env)` where `agent.pi.parameters()` are asked for.
-    What a helper makes of data in its place is data still: `y = cut(y, places)`.
+    What a helper makes of data in its place is data still: `y = cut(y, places)`. So is what a model hands back for an
+    object of the program: `out, state = decoder(x, state)`.
     """
     place = place_of(machine.node) if isinstance(machine.node, ast.Attribute) else ""
     note_holder(machine, value, place or name, OF_MODULES)
@@ -130,17 +131,10 @@ def note_binding(machine: Machine, value: Unknown, name: str, before: Value = No
         is_model = (made and role_of_name(name) == "model") or is_called(machine, place)
         if is_model or _holds_modules(machine, place or name):
             value.kind, value.provenance = Kind.ANYTHING, OPEN
-    if value.tensor is None and value.kind is Kind.ANYTHING and _takes_place_of_data(value, before):
+    if value.tensor is None and value.kind in OF_TENSORS and is_of_object(value, before):
+        value.kind, value.provenance, value.is_object = Kind.ANYTHING, OPEN, True
+    if value.tensor is None and value.kind is Kind.ANYTHING and is_of_data(value, before):
         value.kind, value.provenance = Kind.PLAIN, conditions.DATA.of(name)
-
-
-def _takes_place_of_data(value: Unknown, before: Value) -> bool:
-    """True if something of no known role made a value of data and more, which is bound where the data was."""
-    made = value.origin
-    if not isinstance(made, Call) or not made.arguments or made.arguments[0] is not before or len(made.arguments) < 2:
-        return False
-    plain = isinstance(before, Unknown) and before.kind is Kind.PLAIN and before.tensor is None
-    return plain and isinstance(made.of, Unknown) and not role_of(made.of)
 
 
 def _holds_modules(machine: Machine, place: str) -> bool:

@@ -9,6 +9,7 @@ from gradpath.interpreter.origins import Call
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.presumed import clearing, uses
 from gradpath.overlays.presumed.asked import Asked
+from gradpath.overlays.presumed.places import attributes_made
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.optim import OptimizerInstance
@@ -61,6 +62,19 @@ def _follows(asked: Asked) -> bool:
     return named and roles.count("model") == 2 and "optimizer" not in roles
 
 
+def _makes_part(asked: Asked) -> bool:
+    """True if a constructor makes something that it keeps, and that its class calls: a part of the network."""
+    function = asked.machine.frame.function
+    if (
+        function is None
+        or getattr(function.node, "name", "") != "__init__"
+        or any(map(_is_optimizer, asked.arguments.all()))
+    ):
+        return False
+    kept = attributes_made(function.node).get(asked.machine.node, ())
+    return any(uses.is_called(asked.machine, each) for each in kept)
+
+
 EFFECTS: tuple[Effect, ...] = (
     Effect(
         "harmless method of an engine",
@@ -89,6 +103,13 @@ EFFECTS: tuple[Effect, ...] = (
         False,
         "what is handed two networks, and is called an update or a copy, writes the weights of one into the other",
         "presumptions/effects.md#a-target-that-follows",
+    ),
+    Effect(
+        "makes a part",
+        _makes_part,
+        False,
+        "what a constructor makes of a network, and calls later, is a part: nothing has gone backward yet",
+        "presumptions/effects.md#a-part-made-of-a-network",
     ),
     Effect(
         "handed a model or an optimizer",

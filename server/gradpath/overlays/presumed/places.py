@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gradpath.source.index import pairs_of
 from gradpath.source.nodes import nodes, noted
@@ -58,6 +58,32 @@ def _kept(method: ast.AST) -> dict[str, list[str]]:
             if isinstance(value, ast.Name) and (place := place_of(target)).startswith("self."):
                 kept.setdefault(value.id, []).append(place)
     return kept
+
+
+@noted
+def attributes_made(init: ast.AST) -> Mapping[ast.AST, Sequence[str]]:
+    """The places of the attributes that calls are bound to, or unpacked into, on whatever device these are put."""
+    made: dict[ast.AST, tuple[str, ...]] = {}
+    for node in nodes(init):
+        match node:
+            case ast.Assign(targets=[ast.Attribute() as target], value=value):
+                bound = [target]
+            case ast.Assign(targets=[ast.Tuple(elts=parts)], value=value):
+                bound = [each for each in parts if isinstance(each, ast.Attribute)]
+            case _:
+                continue
+        made |= dict.fromkeys(_results(value), tuple(map(place_of, bound)))
+    return made
+
+
+def _results(value: ast.expr) -> Iterator[ast.expr]:
+    match value:
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (*_results(body), *_results(orelse))
+        case ast.Call(func=ast.Attribute(value=ast.Call() as moved, attr="cuda" | "to")):
+            yield from _results(moved)
+        case ast.Call():
+            yield value
 
 
 def _unwrapped(value: ast.expr) -> ast.expr:

@@ -48,8 +48,7 @@ has, `owners.py`. The rest is done where the thing is used:
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from gradpath.autograd.ops import find_op
 from gradpath.autograd.provenance import OBSERVED, Provenance
@@ -61,13 +60,12 @@ from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.presumed import clearing, conditions, frozen, model_parts, plain_data, targets
 from gradpath.overlays.presumed.asked import Asked, has_graph, is_open
 from gradpath.overlays.presumed.conditions import Condition
-from gradpath.overlays.presumed.places import place_of
+from gradpath.overlays.presumed.places import attributes_made, place_of
 from gradpath.overlays.presumed.presumed_tensors import is_made_as_tensor, is_of_frozen
 from gradpath.overlays.presumed.roles import CRITERION, role_of, role_of_name
 from gradpath.overlays.torch import packing
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.index import methods_called
-from gradpath.source.nodes import nodes, noted
 from gradpath.support.fast_dataclasses import dataclass
 
 
@@ -112,34 +110,13 @@ def _is_kept_as_object(machine: Machine) -> bool:
     cls = None if function is None or function.owner is None else function.owner.node
     if function is None or cls is None or getattr(function.node, "name", "") != "__init__":
         return False
-    kept = _attributes_made(function.node).get(machine.node)
-    methods = {method for owner, method, _ in methods_called(cls) if kept and place_of(owner) == kept}
+    kept = attributes_made(function.node).get(machine.node, ())
+    methods = {method for owner, method, _ in methods_called(cls) if place_of(owner) in kept}
     return any(find_op(f"torch.Tensor.{each}") is None for each in methods - _OF_DISTRIBUTIONS)
 
 
 _DENSITIES = frozenset({"log_prob", "rsample"})
 _OF_DISTRIBUTIONS = _DENSITIES | {"entropy", "sample"}
-
-
-@noted
-def _attributes_made(init: ast.AST) -> dict[ast.AST, str]:
-    """The places of the attributes that calls are bound to, whatever device the result is moved to."""
-    made: dict[ast.AST, str] = {}
-    for node in nodes(init):
-        match node:
-            case ast.Assign(targets=[ast.Attribute() as target], value=value):
-                made |= dict.fromkeys(_results(value), place_of(target))
-    return made
-
-
-def _results(value: ast.expr) -> Iterator[ast.expr]:
-    match value:
-        case ast.IfExp(body=body, orelse=orelse):
-            yield from (*_results(body), *_results(orelse))
-        case ast.Call(func=ast.Attribute(value=ast.Call() as moved, attr="cuda" | "to")):
-            yield from _results(moved)
-        case ast.Call():
-            yield value
 
 
 def _is_frozen(asked: Asked) -> bool:

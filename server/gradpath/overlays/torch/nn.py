@@ -369,10 +369,15 @@ def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> Non
 
 def note_unseen(machine: Machine, value: Unknown, weights: Callable[[], Tensor]) -> None:
     """What is not seen is a module: if the program keeps it in a plain container, these weights are left out."""
+    known = (_UNSEEN, value.number) in machine.remembered
     machine.remembered[_UNSEEN, value.number] = weights
+    asked = machine.remembered.get(_ASKED)
+    for module in asked if isinstance(asked, list) and not known else ():
+        note_overlooked(machine, module)
 
 
 _UNSEEN = "a module that is not seen"
+_ASKED = "the modules whose parameters were asked for"
 
 
 def _unseen_in(machine: Machine, container: List | tuple[Value, ...] | Dict) -> Iterator[Tensor]:
@@ -395,6 +400,9 @@ def note_overlooked(machine: Machine, module: ModuleInstance) -> None:
     """Tell the trace, once, of parameters that are asked for and not found."""
     if module.has_unknown_bases:
         return
+    asked = machine.remembered.setdefault(_ASKED, [])
+    if isinstance(asked, list) and module not in asked:
+        asked.append(module)
     found = tensors_of(module.parameters())
     known = set(map(id, found))
     for container, site in module.unregistered():

@@ -25,8 +25,9 @@ _DIFFERENCES = frozenset({"sub", "rsub", "sub_"})
 _CLIPPING = frozenset({"minimum", "maximum", "min", "max", "clamp", "where"})
 """What takes the smaller of two products, as PPO does."""
 _ASSEMBLING = words(
-    """add add_ cat chunk clone contiguous CopySlices expand flatten float gather index index_select mul neg permute
-    reshape select slice split squeeze stack sub sub_ rsub to transpose unbind unsqueeze view"""
+    """add add_ cat chunk clone contiguous CopySlices expand flatten float gather index index_add index_copy index_put
+    index_select masked_fill mul neg permute reshape scatter select slice split squeeze stack sub sub_ rsub to transpose
+    unbind unsqueeze view where"""
 )
 """What puts an advantage together from values and data, beside a division."""
 
@@ -42,24 +43,41 @@ def advantages(trace: Trace, source: Source, trained: set[int]) -> Iterator[Repo
     everywhere = {node: site for each in reversed(fitted.values()) for node, site in each.items()}
     for ran in runs if everywhere else ():
         regressed = everywhere if trained else fitted[id(ran)]
+        of_network = {_weights_of(node): site for node, site in reversed(regressed.items())}
         for event in products(built, ran):
             given = event.operands
             for index, (weight, other) in enumerate((given, given[::-1])):
                 for value in values(built, weight.node, differs=True):
-                    if value in regressed and _pushes(trace, ran, value, other, trained):
-                        yield _report(trace, source, event.site, index, weight, regressed[value], ran)
+                    fits = regressed.get(value) or of_network.get(_weights_of(value))
+                    if fits is not None and _pushes(trace, ran, value, other, trained):
+                        later = None if value in regressed else value.site
+                        yield _report(trace, source, event.site, index, weight, fits, ran, later)
                         break
 
 
+def _weights_of(value: Node) -> frozenset[int]:
+    """The weights that a value was computed with: those of a bootstrapped one are those of the value of a state."""
+    return frozenset(map(id, leaves([value])))
+
+
 def _report(
-    trace: Trace, source: Source, at: Site, index: int, weight: Tensor, regressed: Site, ran: BackwardRan
+    trace: Trace,
+    source: Source,
+    at: Site,
+    index: int,
+    weight: Tensor,
+    regressed: Site,
+    ran: BackwardRan,
+    later: Site | None,
 ) -> Report:
     made = weight.made_at
+    estimated = () if later is None else (Step(lifted(later, at), "estimates the value once more, with a graph"),)
     name = name_of(trace, source, weight, at) or source.short(made, limit=30)
     return Report(
         at,
         f"`{name}` weighs another loss with a graph of the value that it was computed from",
         (
+            *estimated,
             Step(lifted(made, at), "depends on the value, with its graph"),
             Step(at, "weighs another loss: pushes the value as well"),
             Step(regressed, "fits the value to the data"),
@@ -67,6 +85,7 @@ def _report(
         ),
         help=f"weigh by `{name}.detach()`: the value is trained by a loss of its own",
         fixes=source.proposed(detached(source, at, index, Way.DETACH_WEIGHT)),
+        through=() if later is None else (later,),
     )
 
 

@@ -226,7 +226,8 @@ def coming_back(trace: Trace) -> set[int]:
     ends = [each for each in unseen if not each.edges and id(each) not in parts]
     if all(any(each.is_parameter for each in end.outputs[0].lineage()) for end in ends if end.outputs):
         return set()
-    return {id(each) for event in trace.of(Handed) for tensor in event.tensors for each in tensor.lineage()}
+    handed = [tensor for event in trace.of(Handed) for tensor in event.tensors]
+    return set(map(id, reachable(handed, lambda tensor: tensor.maker if tensor.requires_grad else ())))
 
 
 def has_others(trace: Trace) -> bool:

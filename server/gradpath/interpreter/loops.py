@@ -38,7 +38,7 @@ COUNTED = 6
 LISTED = 64
 """A container of known items runs to its end up to this length, a generator up to a quarter of it."""
 
-LISTED_STEPS = 512
+LISTED_STEPS = 4096
 """Statements up to which it runs to its end in any case: a body of one, as that which freezes a model, costs little."""
 
 DRAWN = 256

@@ -43,21 +43,28 @@ def advantages(trace: Trace, source: Source, trained: set[int]) -> Iterator[Repo
     everywhere = {node: site for each in reversed(fitted.values()) for node, site in each.items()}
     for ran in runs if everywhere else ():
         regressed = everywhere if trained else fitted[id(ran)]
-        of_network = {_weights_of(node): site for node, site in reversed(regressed.items())}
+        of_network = {_estimator(node): site for node, site in reversed(regressed.items())}
         for event in products(built, ran):
             given = event.operands
             for index, (weight, other) in enumerate((given, given[::-1])):
                 for value in values(built, weight.node, differs=True):
-                    fits = regressed.get(value) or of_network.get(_weights_of(value))
+                    fits = regressed.get(value)
+                    if fits is None and _is_of_same_time(value, ran):
+                        fits = of_network.get(_estimator(value))
                     if fits is not None and _pushes(trace, ran, value, other, trained):
                         later = None if value in regressed else value.site
                         yield _report(trace, source, event.site, index, weight, fits, ran, later)
                         break
 
 
-def _weights_of(value: Node) -> frozenset[int]:
-    """The weights that a value was computed with: those of a bootstrapped one are those of the value of a state."""
-    return frozenset(map(id, leaves([value])))
+def _estimator(value: Node) -> tuple[str, frozenset[int]]:
+    """The weights that computed a value, and how: a bootstrapped one comes from those of the value of a state."""
+    return value.name, frozenset(map(id, leaves([value])))
+
+
+def _is_of_same_time(value: Node, ran: BackwardRan) -> bool:
+    """True if a value is computed in the iteration of a backward; one that is carried into it is another fault."""
+    return value.site.loops[: len(ran.site.loops)] == ran.site.loops
 
 
 def _report(

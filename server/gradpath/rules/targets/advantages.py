@@ -64,7 +64,7 @@ def _estimator(value: Node) -> tuple[str, frozenset[int]]:
 
 def _is_of_same_time(value: Node, ran: BackwardRan) -> bool:
     """True if a value is computed in the iteration of a backward; one that is carried into it is another fault."""
-    return value.site.loops[: len(ran.site.loops)] == ran.site.loops
+    return bool(value.site.loops[: len(ran.site.loops)] == ran.site.loops)
 
 
 def _report(

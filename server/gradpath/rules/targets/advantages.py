@@ -41,20 +41,25 @@ def advantages(trace: Trace, source: Source, trained: set[int]) -> Iterator[Repo
     runs = trace.of(BackwardRan)
     fitted = {id(ran): dict(reversed([*_regressed(built, ran)])) for ran in runs}
     everywhere = {node: site for each in reversed(fitted.values()) for node, site in each.items()}
+    all_estimators = _estimators(everywhere) if trained else {}
     for ran in runs if everywhere else ():
         regressed = everywhere if trained else fitted[id(ran)]
-        of_network = {_estimator(node): site for node, site in reversed(regressed.items())}
+        estimators = all_estimators if trained else _estimators(regressed)
         for event in products(built, ran):
             given = event.operands
             for index, (weight, other) in enumerate((given, given[::-1])):
                 for value in values(built, weight.node, differs=True):
                     fits = regressed.get(value)
                     if fits is None and _is_of_same_time(value, ran):
-                        fits = of_network.get(_estimator(value))
+                        fits = estimators.get(_estimator(value))
                     if fits is not None and _pushes(trace, ran, value, other, trained):
                         later = None if value in regressed else value.site
                         yield _report(trace, source, event.site, index, weight, fits, ran, later)
                         break
+
+
+def _estimators(regressed: Mapping[Node, Site]) -> dict[tuple[str, frozenset[int]], Site]:
+    return {_estimator(node): site for node, site in reversed([*regressed.items()])}
 
 
 def _estimator(value: Node) -> tuple[str, frozenset[int]]:

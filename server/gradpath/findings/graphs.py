@@ -82,6 +82,22 @@ def takers(trace: Trace, ran: BackwardRan) -> Mapping[int, list[Node]]:
     return found
 
 
+@once
+def leading_to(trace: Trace, ran: BackwardRan, leaf: Tensor) -> frozenset[Node]:
+    """The nodes of the graph of a backward that lead to a leaf."""
+    return frozenset(reachable(takers(trace, ran).get(id(leaf), ()), lambda node: _above(trace, ran).get(node, ())))
+
+
+@once
+def _above(trace: Trace, ran: BackwardRan) -> Mapping[Node, list[Node]]:
+    """The nodes of the graph of a backward that take what a node gives."""
+    found: dict[Node, list[Node]] = {}
+    for node in ran.executed:
+        for edge in node.edges:
+            found.setdefault(edge, []).append(node)
+    return found
+
+
 def is_freed(node: Node) -> bool:
     """True if a backward has freed what a node saved."""
     return node.holds and node.freed_by is not None

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.gradient_flow import Effect, Entry, concerning, flow_of, moment_of
-from gradpath.findings.graphs import is_of_terms, leaves, reached_leaves, takers
+from gradpath.findings.graphs import is_of_terms, leading_to, leaves, reached_leaves, takers
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named
 from gradpath.findings.report import Report, Source, Step
@@ -102,26 +102,27 @@ def _is_of_judge(
     It judges the same, or something new that the parameter has made, and has compared the first with something else.
     What it learns from the later loss, if it gets a gradient of that at all, is cleared unused.
     """
-    before = set(stray.executed)
-    own_upstream = [node for node in own.executed if node.accumulates is None and _is_upstream(leaf, node)]
-    shared = any(node in before for node in own_upstream)
-    events = trace.among(BackwardRan, Stepped)
-    between = events[events.index(stray) : events.index(own)]
-    reached = {id(leaf) for leaf in reached_leaves(stray)}
-    stepped = {id(each) for each in step.updated}
-    for other in between:
-        judge = {id(each) for each in other.updated} & reached if isinstance(other, Stepped) else set[int]()
-        if not judge or not judge.isdisjoint(stepped):
+    for judge in _judges_between(trace, stray, own, step):
+        above = leading_to(trace, own, leaf)
+        if above.isdisjoint(stray.executed) and not any(_uses(node, judge) for node in above):
             continue
-        if not shared and not any(_uses(node, judge) for node in own_upstream):
-            continue
-        if _judges(leaf, [stray, *_beside(flow, stray, judge)], own, judge):
+        if _judges(trace, leaf, [stray, *_beside(flow, stray, judge)], own, judge):
             begun = moment_of(flow, own)
             later = (entry.effect for entry in flow[begun + 1 :] if entry.concerns_any(judge))
             taught = not judge.isdisjoint(map(id, reached_leaves(own)))
             if not taught or next(later, None) is Effect.CLEARED:
                 return True
     return False
+
+
+@once
+def _judges_between(trace: Trace, stray: BackwardRan, own: BackwardRan, step: Stepped) -> list[set[int]]:
+    """The weights of other networks that got a gradient from one backward, for each of their steps before another."""
+    events = trace.among(BackwardRan, Stepped)
+    between = events[events.index(stray) : events.index(own)]
+    reached, mine = set(map(id, reached_leaves(stray))), set(map(id, step.updated))
+    judges = ({id(each) for each in other.updated} & reached for other in between if isinstance(other, Stepped))
+    return [judge for judge in judges if judge and judge.isdisjoint(mine)]
 
 
 def _is_of_score(
@@ -245,7 +246,7 @@ def _beside(flow: Sequence[Entry], run: BackwardRan, weights: set[int]) -> Itera
                     return
 
 
-def _judges(leaf: Tensor, stray: Sequence[BackwardRan], own: BackwardRan, judge: set[int]) -> bool:
+def _judges(trace: Trace, leaf: Tensor, stray: Sequence[BackwardRan], own: BackwardRan, judge: set[int]) -> bool:
     """True if the weights of the judge were used for what the leaf made and for something else, and then again.
 
     An encoder that stands before the leaf's network does not judge it.
@@ -255,7 +256,7 @@ def _judges(leaf: Tensor, stray: Sequence[BackwardRan], own: BackwardRan, judge:
     used_again = any(_uses(node, judge) for node in own.executed if node not in before)
     if not used_again and not any(_is_made_with(each, judge) for each in made):
         return False
-    judged = {_is_upstream(leaf, node) for node in before if _uses(node, judge)}
+    judged = {node in leading_to(trace, each, leaf) for each in stray for node in each.executed if _uses(node, judge)}
     return len(judged) == 2
 
 
@@ -266,10 +267,6 @@ def _is_made_with(tensor: Tensor, weights: set[int]) -> bool:
 def _uses(node: Node, weights: set[int]) -> bool:
     """True if something was computed with weights from something else as well."""
     return any(_is_made_with(each, weights) for each in node.outputs)
-
-
-def _is_upstream(leaf: Tensor, node: Node) -> bool:
-    return any(each is leaf for each in leaves([node]))
 
 
 def _is_of_attack(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 
 from gradpath.autograd.aliases import memory_of
 from gradpath.autograd.gradients import is_step_function
@@ -67,15 +67,17 @@ def ways_in(trace: Trace, run: BackwardRan) -> Callable[[Tensor], Ways | None]:
     return ways
 
 
-def ways_to(trace: Trace, value: Tensor, run: BackwardRan, *, picked: bool = False) -> Iterator[tuple[Tensor, Ways]]:
+def ways_to(
+    trace: Trace, value: Tensor, run: BackwardRan, *, picked: bool = False, wanted: Set[int] | None = None
+) -> Iterator[tuple[Tensor, Ways]]:
     """The parameters to which a backward gave a gradient and on which a value depends, and the ways to that value.
 
-    A value that is used as an index or a label only makes a way only if it was `picked` and there is no other: no
-    gradient could come back through it.
+    Of these only the `wanted` ones, if some are. A value that is used as an index or a label only makes a way only if
+    it was `picked` and there is no other: no gradient could come back through it.
     """
     dependents = _dependents_of(trace, value, run)
     for leaf in reached_leaves(run):
-        if id(leaf) in dependents.of:
+        if id(leaf) in dependents.of and (wanted is None or id(leaf) in wanted):
             ways = _ways(trace, dependents, leaf)
             zeros = value.node is not None and not moves_any(value.node)
             cuts = tuple(each for each in ways.cuts if zeros or each.cause.how != STEP)

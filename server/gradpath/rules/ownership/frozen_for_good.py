@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from gradpath.autograd.aliases import whole_of
-from gradpath.autograd.tensor import UNSEEN, Tensor
+from gradpath.autograd.tensor import UNSEEN, Tensor, together
 from gradpath.findings.gradient_flow import is_harmless
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.learning import Learner, depends_on, learners
@@ -179,7 +179,7 @@ def frozen_parts(trace: Trace, source: Source) -> Iterator[Report]:
         if is_new and not event.value and event.site.node in wholes and tensor.member_of is None:
             found.setdefault(event.site.node, []).append(event)
     for events in found.values():
-        since = trace.events[trace.events.index(events[-1]) :]
+        since = trace.events[trace.place_of(events[-1]) :]
         step = next((each for each in since if isinstance(each, Stepped) and each.updated), None)
         lent = any(isinstance(each, Lent) and not is_harmless(each) for each in since)
         thawed = any(isinstance(each, Flagged) and each.value and each.looked_up for each in since)
@@ -207,18 +207,27 @@ def _is_trained_in_part(trace: Trace, frozen: Flagged) -> bool:
     whole = frozen.tensor
     if whole.operation != UNSEEN:
         return False
-    before = trace.events[: trace.events.index(frozen)]
+    before = trace.events[: trace.place_of(frozen)]
     lent = any(isinstance(each, Lent) and not is_harmless(each) for each in before)
     if lent or any(isinstance(each, Mutated) and each.tensor is whole for each in before):
         return False
     own = set(map(id, whole.storage.whole()))
-    used = [learner.tensor for learner in learners(trace).values() if learner.used]
-    learnt = set(map(id, used))
-    return any(id(each.storage) in own for each in used) or any(
-        any(id(edge.accumulates) in learnt for edge in event.node.edges)
-        and any(one is whole for each in event.node.outputs for one in each.ancestors())
-        for event in trace.of(Built)
+    return any(id(each.storage) in own for each in _used(trace)) or id(whole) in _worked_on(trace)
+
+
+def _used(trace: Trace) -> list[Tensor]:
+    """What learns on a path."""
+    return [learner.tensor for learner in learners(trace).values() if learner.used]
+
+
+@once
+def _worked_on(trace: Trace) -> frozenset[int]:
+    """What goes into operations with weights that learn, and all that it was computed from."""
+    learnt = set(map(id, _used(trace)))
+    working = (
+        event.node for event in trace.of(Built) if any(id(each.accumulates) in learnt for each in event.node.edges)
     )
+    return frozenset(id(each) for each in together(output for node in working for output in node.outputs))
 
 
 def spared(trace: Trace, source: Source) -> Iterator[Report]:

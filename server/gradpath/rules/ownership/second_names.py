@@ -41,12 +41,15 @@ def references(trace: Trace, source: Source) -> Iterator[Reference]:
     pairs = [(first, second) for first, second in found if id(second) in lasting]
     for ran in trace.of(BackwardRan) if pairs else ():
         live = {name for node in ran.executed for name in _names_at(node.site)}
+        compared = [(first, second) for first, second in pairs if first.name in live and second.name not in live]
+        if not compared:
+            continue
         ways = ways_in(trace, ran)
         known = [way for leaf in moved_leaves(ran) if (way := ways(leaf)) is not None]
         for cut in (each for way in known for each in way.cuts if each.cause.how in SWITCHED_OFF):
             blind = _names_at(cut.site)
-            for first, second in pairs:
-                if first.name in live - blind and second.name in blind - live:
+            for first, second in compared:
+                if first.name not in blind and second.name in blind:
                     yield Reference(first, second, lifted(cut.site, ran.site))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings import cuts
@@ -58,10 +58,9 @@ def _between_steps(trace: Trace) -> list[CutOff]:
 def _next_step(trace: Trace, before: Tensor, cut: CutOff, executed: Set[Node]) -> Node | None:
     """What the next iteration computes of a state that was cut off, at the same place and with the same weights."""
     assert before.node is not None
-    for event in trace.of(Built):
+    for event in _built_at(trace).get(_site_of(before.node).node, ()):
         if (
             event.node in executed
-            and event.site.node is _site_of(before.node).node
             and _is_next(_site_of(before.node).loops, event.site.loops)
             and any(each is cut.tensor for operand in event.operands for each in operand.lineage())
             and not leads_to(event.node, before.node)
@@ -69,6 +68,15 @@ def _next_step(trace: Trace, before: Tensor, cut: CutOff, executed: Set[Node]) -
         ):
             return event.node
     return None
+
+
+@once
+def _built_at(trace: Trace) -> Mapping[ast.AST, list[Built]]:
+    """The operations of a path, by their places."""
+    found: dict[ast.AST, list[Built]] = {}
+    for event in trace.of(Built):
+        found.setdefault(event.site.node, []).append(event)
+    return found
 
 
 def _site_of(node: Node) -> Site:

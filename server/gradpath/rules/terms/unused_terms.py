@@ -45,13 +45,12 @@ def unused_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Cut
         if not learned or len(used) == len(learned) or taught <= used:
             continue
         missed: list[tuple[Tensor, tuple[Severed, ...]]] = []
-        for parameter, ways in ways_to(trace, term, ran):
-            if id(parameter) in taught and id(parameter) not in used:
-                slips = not any(is_of_another_time(each) or is_on_purpose(trace, source, each) for each in ways.cuts)
-                if not (ways.sure and ways.cuts and slips):
-                    missed.clear()
-                    break
-                missed.append((parameter, ways.cuts))
+        for parameter, ways in ways_to(trace, term, ran, wanted=taught - used):
+            slips = not any(is_of_another_time(each) or is_on_purpose(trace, source, each) for each in ways.cuts)
+            if not (ways.sure and ways.cuts and slips):
+                missed.clear()
+                break
+            missed.append((parameter, ways.cuts))
         if missed and used:
             cut = [each.cause.tensor for _, severed in missed for each in severed]
             missed = [] if any(not _is_unused(term, each, used) for each in cut) else missed

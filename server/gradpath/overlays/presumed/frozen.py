@@ -27,6 +27,7 @@ from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.source.flags import may_thaw
 from gradpath.source.index import contents
 from gradpath.source.nodes import nodes, noted
+from gradpath.support.fast_dataclasses import dataclass, field
 from gradpath.support.lazy_regex import regex
 from gradpath.support.words import words
 
@@ -70,7 +71,7 @@ def flag(machine: Machine, target: Unknown, value: Value, looked_up: int = 0) ->
         if isinstance(value, bool):
             weights.flag(machine, model, value)
         if value is False and not _thaws_somewhere(machine):
-            machine.remembered[_WHOLLY, model.number] = model, len(_doubted(machine))
+            machine.remembered[_WHOLLY, model.number] = model, _doubts(machine).count
 
 
 def _note_turn(machine: Machine, models: Sequence[Unknown], value: Value) -> None:
@@ -226,8 +227,10 @@ def _thaws(body: ast.AST) -> bool:
 def _doubt(machine: Machine, thing: Value) -> None:
     """Note that something was done with a part of a model, after which it may or may not be trained.
 
-    What a method of a part gives may be anything of that part.
+    What a method of a part gives may be anything of that part. Before anything is frozen as a whole nobody asks.
     """
+    if _DOUBTED not in machine.remembered:
+        return
     part = thing
     while isinstance(thing, Unknown) and thing.kind in (Kind.ANYTHING, Kind.PARAMETER):
         match thing.origin:
@@ -238,16 +241,34 @@ def _doubt(machine: Machine, thing: Value) -> None:
             case _:
                 break
     if isinstance(part, Unknown):
-        _doubted(machine).append(model_parts.line(part))
+        _doubts(machine).add(model_parts.line(part))
 
 
 _DOUBTED = "parts of models that may be trained"
 
 
-def _doubted(machine: Machine) -> list[list[int]]:
-    """The parts that may be trained: the numbers of each, and of all that it is a part of."""
-    found = machine.remembered.setdefault(_DOUBTED, [])
-    assert isinstance(found, list)
+@dataclass(slots=True)
+class _Doubts:
+    """The parts that may be trained: when each was met last, itself or by a part of it."""
+
+    count: int = 0
+    parts: dict[int, int] = field(default_factory=dict)
+    around: dict[int, int] = field(default_factory=dict)
+
+    def add(self, line: Sequence[int]) -> None:
+        """A part was met, of which the line has the number, and those of all that it is a part of."""
+        self.parts[line[0]] = self.count
+        self.around.update(dict.fromkeys(line, self.count))
+        self.count += 1
+
+    def concern(self, line: Sequence[int], since: int) -> bool:
+        """True if a model, a part of it or what it is a part of was met since then."""
+        return self.around.get(line[0], -1) >= since or any(self.parts.get(each, -1) >= since for each in line)
+
+
+def _doubts(machine: Machine) -> _Doubts:
+    found = machine.remembered.setdefault(_DOUBTED, _Doubts())
+    assert isinstance(found, _Doubts)
     return found
 
 
@@ -257,9 +278,8 @@ def frozen_whole(machine: Machine, model: Value) -> list[Tensor]:
     for number in own:
         match machine.remembered.get((_WHOLLY, number)):
             case (Unknown() as found, int(before)):
-                later = _doubted(machine)[before:]
                 known = weights.of(machine, found)
-                if not any(own[0] in each or each[0] in own for each in later):
+                if not _doubts(machine).concern(own, before):
                     return [] if any(each.requires_grad for each in known) else known
     return []
 

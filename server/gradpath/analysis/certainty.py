@@ -237,21 +237,22 @@ def _reaches(found: Found, trace: Trace, visits: Mapping[ast.stmt, int]) -> bool
 def _stands(found: Found, paths: Paths, source: Source) -> bool:
     """True if a silent fault is found as well when a branch goes the other way each time that it is reached.
 
-    A path reverses one decision at a time, and a branch in a loop is decided again in each iteration. False if that
-    takes too long. As far as little was run, a branch is turned around the first time alone as well.
+    A path reverses one decision at a time, and a branch in a loop is decided again in each iteration; those near the
+    fault come first. False if that takes too long, or would if each path were as long as the faulty one. As far as
+    little was run, a branch is turned around the first time alone as well.
     """
-    visits = _visits(found)
-    repeated = _repeated(found.trace.decisions)[:TURNS]
-    for index in repeated:
-        if paths.executed + found.trace.steps > REMEMBERED:
+    visits, decisions, steps = _visits(found), found.trace.decisions, found.trace.steps
+    repeated = _repeated(decisions)[:TURNS]
+    turning = (index for index in reversed(repeated) if not _picks_one(found.trace, decisions[index]))
+    ways: dict[int, Going] = {index: {decisions[index].node: not decisions[index].outcome} for index in turning}
+    unknown = sum(not paths.knows(turned(found.trace, index), going) for index, going in ways.items())
+    if paths.executed + unknown * steps > REMEMBERED:
+        return False
+    for index, going in ways.items():
+        if paths.executed + steps > REMEMBERED or _is_denied_by(found, index, going, visits, paths, source):
             return False
-        decision = found.trace.decisions[index]
-        if not _picks_one(found.trace, decision) and _is_denied_by(
-            found, index, {decision.node: not decision.outcome}, visits, paths, source
-        ):
-            return False
     for index in repeated:
-        if paths.executed + found.trace.steps > EFFORT:
+        if paths.executed + steps > EFFORT:
             break
         if _is_denied_by(found, index, NOWHERE, visits, paths, source):
             return False

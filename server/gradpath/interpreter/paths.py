@@ -102,6 +102,10 @@ class Paths:
         self.executed = 0
         """The statements that all paths so far have executed together."""
 
+    def knows(self, prefix: tuple[bool, ...], going: Going = NOWHERE) -> bool:
+        """True if a path has been run, and is remembered."""
+        return (prefix, frozenset(going.items())) in self._known
+
     def trace(self, prefix: tuple[bool, ...], going: Going = NOWHERE) -> Trace:
         key = prefix, frozenset(going.items())
         known = self._known.get(key)

@@ -246,8 +246,10 @@ def _last_name(number: ast.AST) -> object:
 
 def _divisors(trace: Trace, backward: BackwardRan) -> Iterator[ast.expr]:
     """The last divisor of the root of a backward, before a gradient scaler took it."""
+    call = call_of(trace, backward.site.node)
+    written = call.func.value if call is not None and isinstance(call.func, ast.Attribute) else backward.site.node
     for root in backward.call.roots:
-        divided = [node.site.node for node in _unscaled(root)]
+        divided = [written, *(node.site.node for node in _unscaled(root))]  # What is not seen is divided there.
         divided += [_assigned(trace, each) for each in bindings(trace, root) if each.tensor is root]
         for each in divided:
             match each:

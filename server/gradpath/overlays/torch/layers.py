@@ -20,9 +20,11 @@ from gradpath.overlays.presumed import targets
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance, as_part, note_attached
 from gradpath.overlays.torch.operations import (
     FOLDING,
+    NO_TENSORS,
     bind,
     kind_of,
     missing_from,
+    not_a_tensor,
     note_facts,
     run_behaviour,
     tensors_in,
@@ -31,6 +33,7 @@ from gradpath.overlays.torch.packing import Packed, repacked
 from gradpath.overlays.torch.pretrained import FROM_PRETRAINED
 from gradpath.overlays.torch.tensor_value import TensorValue, wrap
 
+_TAKES_ANYTHING = "torch.nn.Identity"
 _MOST_LAYERS = 16  # of a recurrent network whose parameters are distinguished
 
 
@@ -149,6 +152,10 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
     bound = bind(spec.forward, values)
     if missing := missing_from(bound, spec.forward):
         return _incomplete(machine, module, values, missing[0])
+    for each in spec.forward:
+        given = bound.get(each.name)
+        if each.default is ops.REQUIRED and isinstance(given, NO_TENSORS) and spec.name != _TAKES_ANYTHING:
+            raise not_a_tensor(machine, spec.name, each.name, given)
     targets.presume(machine, spec.name, bound)
     kinds: dict[str, object] = {name: kind_of(value) for name, value in module.settings.items()}
     inputs: dict[str, list[Tensor]] = {}

@@ -12,6 +12,7 @@ from gradpath.autograd.ops import ModuleSpec, Op, Parameter
 from gradpath.autograd.provenance import OBSERVED, OPEN, Presumption, Provenance
 from gradpath.autograd.tensor import Saved, Tensor
 from gradpath.interpreter.containers import List
+from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.iteration import COPIED, Container, sample
 from gradpath.interpreter.kinds import OF_TENSORS
 from gradpath.interpreter.machine import Machine
@@ -80,9 +81,8 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
             inputs[parameter] = tensors
         elif parameter in operands and isinstance(value, List) and not value.items:
             return machine.unknown(f"{name} of a list that is filled elsewhere", None, (value,))
-        elif isinstance(value, _NO_TENSORS) and parameter in _OPERANDS and parameter in operands:
-            kind = "NoneType" if value is None else value.type_name()
-            raise machine.error("TypeError", f"{name}(): argument '{parameter}' must be Tensor, not {kind}", None)
+        elif isinstance(value, NO_TENSORS) and parameter in _OPERANDS and parameter in operands:
+            raise not_a_tensor(machine, name, parameter, value)
         elif parameter in operands and _holds_tensors(machine, value):
             return machine.unknown(f"{name} of an object with tensors", None, (value,))
         note_facts(kinds, parameter, value, folded=op.name in FOLDING)
@@ -100,8 +100,14 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
 _OPERANDS = frozenset({"input", "self", "other"})
 """Parameters that are always given, where they are tensors."""
 
-_NO_TENSORS = (type(None), ModuleInstance, Function, BoundMethod)
-"""The refusal of an argument that is not a tensor, such as a module that was passed instead of its result."""
+NO_TENSORS = (type(None), type(...), str, bytes, ModuleInstance, Function, BoundMethod)
+"""What no operation takes for a tensor, such as a module instead of its result, or the dots of code to be written."""
+
+
+def not_a_tensor(machine: Machine, name: str, parameter: str, value: Value) -> Raised:
+    """The refusal of an argument that is none of a tensor."""
+    kind = value.type_name() if isinstance(value, Object) else type(value).__name__
+    return machine.error("TypeError", f"{name}(): argument '{parameter}' must be Tensor, not {kind}", None)
 
 
 def _holds_tensors(machine: Machine, value: Value) -> bool:

@@ -16,7 +16,7 @@ from gradpath.findings.syntax import statement_of
 from gradpath.findings.unreached import has_others, may_be_meant, may_train_elsewhere
 from gradpath.findings.ways import ways_of
 from gradpath.fixes.cut_fixes import added
-from gradpath.interpreter.events import BackwardRan, Built, CutOff, Site, Stepped, in_record, tensor_of
+from gradpath.interpreter.events import BackwardRan, Bound, Built, CutOff, Site, Stepped, in_record, tensor_of
 from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.terms.summands import unscaled
 from gradpath.source.index import names_of
@@ -201,7 +201,7 @@ def late_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Repor
     """The sums under the name of the loss, in the iteration of its backward, that no backward goes through."""
     executed = executed_nodes(trace)
     roots = set(map(id, ran.call.roots))
-    names = {bound.name for root in ran.call.roots for bound in bindings(trace, root)}
+    bound = [each for root in ran.call.roots for each in bindings(trace, root)]
     uses = {id(event): event for key in roots for event in uses_of(trace).get(key, ())}
     for event in uses.values():
         rest = [each for each in event.operands if id(each) not in roots]
@@ -211,7 +211,7 @@ def late_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Repor
             and short_operation(event.node.name) in _ADDING
             and event.node not in executed
             and all(each.certainly_requires_grad and each.node not in executed for each in rest)
-            and _variable_of(statement_of(trace, event.site.node)) in names
+            and _is_under_its_name(trace, event, bound)
             and not any(is_passed_on(trace, each) for each in event.node.outputs)
             and place_in(trace.events, event) > place_in(trace.events, ran)
         ):
@@ -226,6 +226,12 @@ def late_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Repor
                 ),
                 help="add the term before the backward",
             )
+
+
+def _is_under_its_name(trace: Trace, event: Built, bound: Sequence[Bound]) -> bool:
+    """True if a sum takes the place of a loss that is `bound` in the same call; a total has but the name of one."""
+    name = _variable_of(statement_of(trace, event.site.node))
+    return any(each.name == name and same_activation(each.site, event.site) for each in bound)
 
 
 def _variable_of(statement: ast.stmt) -> str:

@@ -228,10 +228,16 @@ def _reaches(found: Found, trace: Trace, visits: Mapping[ast.stmt, int]) -> bool
 
     One that would presumably have ended there, as by a step of an optimizer that is None, does not.
     """
-    if any(trace.visits.get(statement, 0) < times for statement, times in visits.items()):
+    if _leaves_in_the_first(found, trace) or any(trace.visits.get(each, 0) < times for each, times in visits.items()):
         return False
     survived = (holds(each, node) for node in trace.survived for each in visits if not hasattr(each, "body"))
     return not any(survived) and comes_the_same_way(_sites(found), trace)
+
+
+def _leaves_in_the_first(found: Found, trace: Trace) -> bool:
+    """True if a loop of whose later iterations a story tells has but one on a path, however often it is entered."""
+    again = {found.trace.loops[loop] for site in _sites(found) for loop, count in site.loops if count > 1}
+    return any(isinstance(loop, ast.For | ast.While) and trace.laps.get(loop, 0) < 2 for loop in again)
 
 
 def _stands(found: Found, paths: Paths, source: Source) -> bool:

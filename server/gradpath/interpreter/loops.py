@@ -91,7 +91,7 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     except TOO_MUCH:
         cut_short = share.give_up(iterable)
     finally:
-        share.end()
+        share.end(done)
         del machine.frame.loops[depth - 1 :]
     _finish(machine, node.iter, iterable, signal)
     if endless or cut_short:
@@ -145,8 +145,10 @@ class _Share:
         _leave_open(self._node, self._scope.variables)
         return True
 
-    def end(self) -> None:
-        """The loop is over."""
+    def end(self, laps: int) -> None:
+        """The loop is over, after so many iterations."""
+        known = self._machine.trace.laps
+        known[self._node] = max(laps, known.get(self._node, 0))
         if self._around is not None:
             self._machine.budget.end(self._around)
 
@@ -293,7 +295,7 @@ def run_while(machine: Machine, node: ast.While, run_block: RunBlock) -> Steps:
     except TOO_MUCH:
         holds = None if share.give_up() else False
     finally:
-        share.end()
+        share.end(loop.iteration)
         del machine.frame.loops[depth - 1 :]
     if (loop.iteration >= limit and signal is not BREAK) or holds is None:
         _forget_numbers(machine, before, counters)

@@ -117,7 +117,7 @@ class Paths:
         return known
 
 
-_OWN = "blind decisions events given_up interrupted left loops survived undefined unknowns visits"
+_OWN = "blind decisions events given_up interrupted laps left loops survived undefined unknowns visits"
 
 
 def continued(trace: Trace) -> Trace:

@@ -27,6 +27,7 @@ class _OfAKind(Protocol):
 class Trace:
     """The events of one path, the decisions that it took, and how often it reached each statement.
 
+    `loops` has the syntax of each activation of a loop, and `laps` the most iterations that an activation had.
     `unknowns` counts what was unknown by its first cause, and `blind` has an unknown value that came up at a place.
     `given_up` are the statements and expressions that took more than their part of the budget, after which the path
     went on, and `interrupted` the functions that had been called by then. `left` are the functions of other files that
@@ -43,6 +44,7 @@ class Trace:
     decisions: list[Decision] = field(default_factory=list)
     visits: dict[ast.AST, int] = field(default_factory=dict)
     loops: dict[int, ast.AST] = field(default_factory=dict)
+    laps: dict[ast.AST, int] = field(default_factory=dict)
     unknowns: dict[str, int] = field(default_factory=dict)
     blind: dict[ast.AST, _OfAKind] = field(default_factory=dict)
     truncated: bool = False

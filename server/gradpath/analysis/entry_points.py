@@ -338,7 +338,8 @@ def _leaders(tree: ast.Module) -> Iterator[Entry]:
     """The functions that no other calls by name, and that use, maybe through others, what is telling; methods too.
 
     They show what the others are given, as `main` does under a decorator or in the hands of a launcher, and `fit` in a
-    class of which the file makes no instance.
+    class of which the file makes no instance. What the body of the module calls is among them: its run may have ended
+    before.
     """
     statements: dict[ast.stmt, Mentions] = {}
     classes: dict[ast.ClassDef, dict[ast.AST, Mentions]] = {}
@@ -348,8 +349,8 @@ def _leaders(tree: ast.Module) -> Iterator[Entry]:
             statements[statement] = joined(classes[statement].values())
         else:
             statements[statement] = mentions(statement)
-    called = frozenset[str]().union(*(spoken.called for spoken in statements.values()))
     definitions = {each.name: each for each in statements if isinstance(each, (*_FUNCTIONS, ast.ClassDef))}
+    called = frozenset[str]().union(*(statements[each].called for each in definitions.values()))
     told = {name for name, node in definitions.items() if statements[node].tells}
     helpers = {name: statements[node].names for name, node in definitions.items() if isinstance(node, _FUNCTIONS)}
     trains = _reaching(helpers, told & helpers.keys())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from gradpath.interpreter.values import Class, Object, Value
+from gradpath.interpreter.values import Class, Instance, Object, Value
 from gradpath.source.index import inside
 
 if TYPE_CHECKING:
@@ -132,6 +132,10 @@ def survive(machine: Machine, raised: Raised, node: ast.expr | None = None) -> V
     machine.strayed += _is_elsewhere(machine)
     machine.trace.survived.add(machine.node)
     local = machine.frame.scope.variables
+    for each in () if node is None else inside(node, ast.Attribute):
+        owner = local.get(each.value.id) if isinstance(each.value, ast.Name) else None
+        if isinstance(owner, Instance) and owner.attributes.get(each.attr, owner) is None:
+            machine.trace.set_elsewhere = True
     named = () if node is None else [local[each.id] for each in inside(node, ast.Name) if each.id in local]
     made = machine.unknown(CAUSE, None, tuple(each for each in named if isinstance(each, Object)))
     if isinstance(node, ast.Attribute) and isinstance(made, Object):

@@ -113,7 +113,8 @@ def forget_what_others_set(
     """Make unknown what a function left, as far as functions outside of its call set it.
 
     Any of them may run before the next call. Those that `ran` in the call do belong to it, as do those that one of
-    these calls on another path.
+    these calls on another path. Where an attribute was None that the call needs, code that is not seen sets it, and
+    maybe the rest of the state as well.
     """
     places = list(_live(machine, function, receiver))
     classes = {owner.cls for owner, _ in places if isinstance(owner, Instance)}
@@ -125,7 +126,7 @@ def forget_what_others_set(
     others = (each for each in functions if not (ran(each) or each.name == "__init__" or each.name in own))
     elsewhere = frozenset[str]().union(*(_effects(each)[0] for each in others))
     for owner, name in places:
-        if name in elsewhere:
+        if name in elsewhere or machine.trace.set_elsewhere:
             made = machine.unknown_from(Attribute(owner, name, "attribute set elsewhere"))
             (owner.attributes if isinstance(owner, Instance) else owner.variables)[name] = made
 

@@ -37,6 +37,7 @@ class Trace:
     value went past a `raise` to its end: no run of it comes further. `goes_back` says that gradients are on, as each
     call of what was entered comes to a backward.
     `undefined` are the names, and the `.attributes`, that were read though nothing had bound them.
+    `set_elsewhere` says that an attribute was None where the program needs something: code that is not seen sets it.
     """
 
     entry: ast.AST
@@ -55,6 +56,7 @@ class Trace:
     fell_through: bool = False
     goes_back: bool = False
     undefined: set[str] = field(default_factory=set)
+    set_elsewhere: bool = False
     given: Mapping[str, object] = field(default_factory=dict)
     returned: object = None
     begun: int = 0

@@ -76,6 +76,8 @@ def run_operation(machine: Machine, name: str, op: Op, bound: Mapping[str, Value
     targets.presume(machine, name, bound)
     for parameter, value in bound.items():
         kinds[parameter] = kind_of(value)
+        if parameter == "tensors" and (odd := [each for each in _items(value) if isinstance(each, NO_TENSORS)]):
+            raise not_a_tensor(machine, name, parameter, odd[0])
         tensors = tensors_in(machine, value, presume=parameter in operands and not _is_bound(parameter, value))
         if tensors:
             inputs[parameter] = tensors
@@ -102,6 +104,10 @@ _OPERANDS = frozenset({"input", "self", "other"})
 
 NO_TENSORS = (type(None), type(...), str, bytes, ModuleInstance, Function, BoundMethod)
 """What no operation takes for a tensor, such as a module instead of its result, or the dots of code to be written."""
+
+
+def _items(value: Value) -> Sequence[Value]:
+    return value.items if isinstance(value, List) else value if isinstance(value, tuple) else ()
 
 
 def not_a_tensor(machine: Machine, name: str, parameter: str, value: Value) -> Raised:

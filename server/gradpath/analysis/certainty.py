@@ -16,7 +16,7 @@ from gradpath.interpreter.events import Decision, Failed, OfClass, OfTable, Site
 from gradpath.interpreter.paths import NOWHERE, REMEMBERED, Going, Paths, turned
 from gradpath.interpreter.trace import Trace
 from gradpath.overlays.presumed import conditions
-from gradpath.overlays.presumed.asked import has_default, tells_of_graph
+from gradpath.overlays.presumed.asked import has_default, tells_of_graph, tells_of_word
 from gradpath.source.index import holds, stored_names
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.fast_enums import Enum
@@ -152,15 +152,15 @@ def _depends_on_half_typed(found: Found, condition: Decision | str, paths: Paths
 
 
 def _is_no_default(decision: Decision, found: Found) -> bool:
-    """True if an entry of a table, or a setting of an object that is presumed, is not what its default says.
+    """True if an entry of a table, a word of a text or a setting of a presumed object is not what its default says.
 
-    It may be there for others: who trains chooses one that fits.
+    Which words a text has is not looked up. It may be there for others: who trains chooses one that fits.
     """
     match decision.key:
         case OfTable(is_default=bool() as default):
             return default is not decision.outcome
     presumed = any(_presumes_class(each) and each.outcome for each in found.trace.decisions)
-    return presumed and has_default(decision.about, not decision.outcome)
+    return tells_of_word(decision.about) or (presumed and has_default(decision.about, not decision.outcome))
 
 
 def _passes_turned(found: Found, index: int, paths: Paths) -> bool:

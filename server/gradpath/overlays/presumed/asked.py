@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Computed, Made
+from gradpath.interpreter.origins import Attribute, Computed, Item, Made
 from gradpath.interpreter.values import CONSTANTS, Arguments, BoundMethod, Function, Instance, Unknown, Value, is_data
 from gradpath.overlays.presumed import conditions, plain_data
 from gradpath.overlays.presumed.presumed_tensors import (
@@ -92,6 +92,14 @@ def tells_of_graph(value: object) -> bool:
 def has_default(value: object, outcome: bool) -> bool:
     """True if a value that is not known has a default, of which the truth is `outcome`."""
     return isinstance(value, Unknown) and isinstance(value.hint, CONSTANTS) and bool(value.hint) is outcome
+
+
+def tells_of_word(value: object, of: bool = False) -> bool:
+    """True if it is computed of a part of a text that has a default, as of what `spec.split("-")` gives."""
+    if not isinstance(value, Unknown):
+        return False
+    part = of or isinstance(value.origin, Item)
+    return (part and isinstance(value.hint, str)) or any(tells_of_word(each, part) for each in value.sources)
 
 
 def is_open(value: Value) -> bool:

@@ -390,10 +390,11 @@ def _detach_in_place(machine: Machine, receiver: Unknown, arguments: Arguments) 
 
 
 def _forward_hook(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
-    """`model.register_forward_hook(hook)`: a function of the program can be followed."""
+    """`model.register_forward_hook(hook)`: a function of the program can be followed, and an object that is called."""
     hook = arguments.get(0, "hook", None)
     models = list(model_parts.models_around(receiver))
-    if not isinstance(hook, (Function, BoundMethod)) or arguments.keywords or not models:
+    is_called = isinstance(hook, Instance) and isinstance(hook.cls.find("__call__"), Function)
+    if not (is_called or isinstance(hook, (Function, BoundMethod))) or arguments.keywords or not models:
         return NotImplemented
     return module_hooks.register_unseen(machine, receiver, models, hook)
 

@@ -117,7 +117,7 @@ def judge(
         if len({on for on in _presumed(each) if on.row == conditions.OTHER.row}) > 1:
             return Silence.GUESSED
         condition = _condition(each, traces, paths, presumed, source)
-        ends = (each.trace.entry is other.entry and other.returned and not other.failures() for other in traces)
+        ends = (each.trace.entry is other.entry and other.returned and not other.has_failed for other in traces)
         if each.report.every_path and (isinstance(condition, Decision) or (condition is presumed and any(ends))):
             return Silence.ONE_WAY
         if condition is not None and _depends_on_half_typed(each, condition, paths, unread):
@@ -197,8 +197,7 @@ def _agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> bo
             return False
         if lasting:
             continue
-        whole = trace.is_complete and not trace.failures()
-        if whole and id(trace) not in paths and _reaches(found, trace, visits):
+        if trace.is_whole and id(trace) not in paths and _reaches(found, trace, visits):
             return False
     return True
 
@@ -288,7 +287,7 @@ def _is_denied_by(
         return False
     if found.rule.denied is not None and found.rule.denied(other, found.report):
         return True
-    if not other.is_complete or other.failures() or trains_nobody(other):
+    if not other.is_whole or trains_nobody(other):
         return False
     return _reaches(found, other, visits) and _speaks_against(found, other, source)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Mark, MarkKind, Range
-from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.graphs import moved_leaves, reached_leaves
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import Group, groups_of
@@ -97,7 +96,7 @@ def _updated(trace: Trace, traces: Sequence[Trace], source: Source, steps: Seque
     trained = set(map(id, moved))
     still = [tensor for tensor in left if not ledger[id(tensor)].given and id(tensor) not in trained]
     frozen = [tensor for tensor in still if not tensor.flag]
-    idle = [tensor for tensor in still if tensor.flag] if is_whole(trace) else []
+    idle = [tensor for tensor in still if tensor.flag] if trace.is_whole else []
     if idle and len(traces) > 1:
         given = {key_of(each.tensor) for path in traces for each in learners(path).values() if each.given}
         idle = [tensor for tensor in idle if key_of(tensor) not in given]

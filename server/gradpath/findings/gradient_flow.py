@@ -239,11 +239,6 @@ def _zeroed(trace: Trace, event: Mutated) -> Tensor | None:
     return next((leaf for leaf in leaves if leaf.grad is gradient), None)
 
 
-def is_whole(trace: Trace) -> bool:
-    """True if a path ran to its end, so that what it does not show does not happen on it."""
-    return trace.is_complete and not trace.failures()
-
-
 def has_run_loops(trace: Trace) -> bool:
     """True if a path ran its loops to their end: it is whole, or what it raises after them is not about its graphs."""
     return trace.is_complete and all(

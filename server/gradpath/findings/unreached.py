@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence, Set
 from gradpath.autograd.tensor import PRESUMED, SWITCHED_OFF, UNSEEN, Tensor
 from gradpath.findings import cuts
 from gradpath.findings.estimates import Estimate, estimate_with
-from gradpath.findings.gradient_flow import is_whole, lent, looks_at_gradients, optimizer_name
+from gradpath.findings.gradient_flow import lent, looks_at_gradients, optimizer_name
 from gradpath.findings.graphs import moved_leaves, reached_leaves
 from gradpath.findings.learning import Learner, has_strangers, learners
 from gradpath.findings.parameters import in_modules
@@ -83,7 +83,7 @@ def key_of(tensor: Tensor) -> object:
 def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
     runs = trace.of(BackwardRan)
     left = [each for each in learners(trace).values() if each.stepped and not each.given]
-    if not left or not is_whole(trace) or not _is_seen_through(trace, runs):
+    if not left or not trace.is_whole or not _is_seen_through(trace, runs):
         return
     reached = {id(leaf.storage) for run in runs for leaf in moved_leaves(run)}
     kept = in_modules(trace) | {id(event.tensor) for event in trace.of(Bound)}

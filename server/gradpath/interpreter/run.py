@@ -242,7 +242,7 @@ def run_inner(
 
     found = ((node, function) for node, function in machine.inner.items() if function is not None)
     inner = [(node, function) for node, function in found if isinstance(node, Definition) and worth(node)]
-    if not inner or machine.trace.failures() or machine.trace.truncated:
+    if not inner or machine.trace.has_failed or machine.trace.truncated:
         return False
     _guarded(machine, enter)
     return True

@@ -124,6 +124,16 @@ class Trace:
         """The exceptions that nothing caught."""
         return [event for event in self.of(Failed) if not event.caught]
 
+    @property
+    def has_failed(self) -> bool:
+        """True if an exception ended it; `sys.exit(main())` is how a program ends, where it is in no loop."""
+        return any(each.exception != "SystemExit" or each.site.loops for each in self.failures())
+
+    @property
+    def is_whole(self) -> bool:
+        """True if it is complete, and ran to the end of the program: what it does not show does not happen on it."""
+        return self.is_complete and not self.has_failed
+
 
 def once(work: Callable[Concatenate[Trace, Asked], Wanted]) -> Callable[Concatenate[Trace, Asked], Wanted]:
     """Make a question to a trace one that is worked out once for the same arguments, told apart by identity."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, takewhile
 
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.findings.gradient_flow import Effect, Entry, flow_of, is_whole, place_in
+from gradpath.findings.gradient_flow import Effect, Entry, flow_of, place_in
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import same_activation
@@ -24,7 +24,7 @@ from gradpath.source.index import inside
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Clips of which each one has no effect on any step."""
-    if not is_whole(trace) or not trace.of(BackwardRan):
+    if not trace.is_whole or not trace.of(BackwardRan):
         return
     scaled = {each.at.node: each for each in reversed([*scaled_clips(trace, source)])}
     yield from scaled.values()

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Set
 from gradpath.diagnostic import Level
 from gradpath.findings import cuts
 from gradpath.findings.estimates import estimates
-from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.report import Finding, Report, Rule, Source, reports
 from gradpath.findings.unreached import unreached
 from gradpath.fixes.cut_fixes import straight_through
@@ -31,7 +30,7 @@ from gradpath.support.fast_dataclasses import replace
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Terms that are plain copies, or whose parameters learn from nothing else, if nothing else is known of the cut."""
-    if not is_whole(trace):
+    if not trace.is_whole:
         return
     places = [place for each in unreached(trace, source) for place in each.places]
     told = {site.node for place in places for site in (place.site, place.severed.site)}

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from gradpath.autograd.tensor import Tensor
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import block_of, call_of, function_of, statement_of
@@ -26,7 +25,7 @@ _PYTORCH = (
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Gradients with a graph that outlive a function, or that pile up from one iteration to the next."""
-    if not is_whole(trace):
+    if not trace.is_whole:
         return
     creating = [run for run in trace.of(BackwardRan) if run.call.create_graph and run.call.accumulates]
     for node in dict.fromkeys(run.site.node for run in creating):

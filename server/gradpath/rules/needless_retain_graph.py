@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence, Set
 
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Fix, Level, Safety
-from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.graphs import reach
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import ancestry, call_of, function_of
@@ -21,7 +20,7 @@ from gradpath.support.fast_dataclasses import replace
 
 def find(trace: Trace, source: Source) -> Iterator[Report]:
     """Calls that retain, and of whose nodes none is ever executed again, whenever the call runs."""
-    if not is_whole(trace):
+    if not trace.is_whole:
         return
     for run in {run.site.node: run for run in reversed(trace.of(BackwardRan))}.values():
         call = call_of(trace, run.site.node)

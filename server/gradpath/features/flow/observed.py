@@ -10,7 +10,7 @@ from gradpath.autograd.provenance import Presumption
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
 from gradpath.features.flow import Arrival, Cell, Reason, Use, Why
 from gradpath.findings import cuts
-from gradpath.findings.gradient_flow import is_harmless, is_whole, updated_by_hand
+from gradpath.findings.gradient_flow import is_harmless, updated_by_hand
 from gradpath.findings.graphs import moved_leaves, reached_leaves
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import containers, holders
@@ -310,7 +310,7 @@ def _note_holding(trace: Trace, source: Source, found: Observed) -> None:
 def _is_all_seen(trace: Trace, found: Observed) -> bool:
     """True if no other optimizer may step: the path is whole, and what is not seen was handed no model."""
     lent = any(not is_harmless(event) for event in trace.of(Lent))
-    return is_whole(trace) and not lent and (bool(found.steps) or isinstance(trace.entry, ast.Module))
+    return trace.is_whole and not lent and (bool(found.steps) or isinstance(trace.entry, ast.Module))
 
 
 def _has_any(cells: Sequence[Cell]) -> bool:

@@ -55,7 +55,7 @@ def is_live(trace: Trace, tensor: Tensor, executed: set[Node]) -> bool:
     below = certainly_below(tensor.node, executed)
     if any(node in executed for node in below):
         return True
-    if trace.failures() or (not executed and not (isinstance(trace.entry, ast.Module) and is_number(trace, tensor))):
+    if trace.has_failed or (not executed and not (isinstance(trace.entry, ast.Module) and is_number(trace, tensor))):
         return False  # What it would be used for is not seen, or a caller may have switched gradients off.
     return any(node.holds for node in below)
 

@@ -36,7 +36,7 @@ class Growing:
 
 def outliving(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growing]:
     """The places that keep a tensor with its graph from one iteration of a training to the next ones."""
-    if executed and not trace.failures():
+    if executed and not trace.has_failed:
         found: dict[ast.AST, Growing] = {}
         for each in (*_stored(trace, executed, source), *_carried(trace, executed)):
             found.setdefault(each.site.node, each)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from gradpath.autograd.tensor import UNSEEN, Tensor
-from gradpath.findings.gradient_flow import gradient_read, is_harmless, is_whole, updated_by_hand
+from gradpath.findings.gradient_flow import gradient_read, is_harmless, updated_by_hand
 from gradpath.findings.graphs import leaves, leaves_with_gradient, reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import target_of
@@ -24,7 +24,7 @@ def left_by_hand(trace: Trace, source: Source) -> Iterator[Report]:
     So is what was computed from a leaf before, where the program asks for its gradient as for those of the others.
     """
     moved = _moved(trace)
-    if not moved or trace.among(Given, Stepped) or not is_whole(trace) or not all(map(is_harmless, trace.of(Lent))):
+    if not moved or trace.among(Given, Stepped) or not trace.is_whole or not all(map(is_harmless, trace.of(Lent))):
         return
     ran = next((run for run in trace.of(BackwardRan) if run.call.accumulates), None)
     if ran is None:  # What the program has put into `grad` itself may be anything.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.syntax import class_of, function_of, has_method, statement_of
@@ -34,7 +33,7 @@ def hidden(trace: Trace, source: Source) -> Iterator[Report]:
     """
     steps = trace.of(Stepped)
     computes = not trace.of(Given) and (_is_stepped_unseen(trace, steps) if steps else _is_alone(trace))
-    shows = not trace.among(Given, Stepped, BackwardRan) and is_whole(trace)
+    shows = not trace.among(Given, Stepped, BackwardRan) and trace.is_whole
     used = {id(tensor) for event in trace.of(Built) for tensor in event.operands}
     used |= {id(maker) for event in trace.of(Built) for made in event.node.outputs for maker in made.maker}
     for event in trace.of(Overlooked) if computes or shows else ():
@@ -122,12 +121,12 @@ def _is_handed_out(owner: ast.ClassDef, attribute: str) -> bool:
 
 def _is_stepped_unseen(trace: Trace, steps: Sequence[Stepped]) -> bool:
     """True if a function without a caller trains with optimizers that it was given."""
-    return isinstance(trace.entry, ast.FunctionDef) and is_whole(trace) and not any(step.known for step in steps)
+    return isinstance(trace.entry, ast.FunctionDef) and trace.is_whole and not any(step.known for step in steps)
 
 
 def _is_alone(trace: Trace) -> bool:
     """True if a `forward` was entered that nothing calls, and ran to its end."""
-    return isinstance(trace.entry, ast.FunctionDef) and trace.entry.name == "forward" and is_whole(trace)
+    return isinstance(trace.entry, ast.FunctionDef) and trace.entry.name == "forward" and trace.is_whole
 
 
 def _is_used_outside(tree: ast.Module, owner: ast.ClassDef, attribute: str, trains: bool) -> bool:

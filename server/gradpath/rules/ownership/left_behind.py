@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from gradpath.autograd.aliases import memory_of, whole_of
 from gradpath.autograd.tensor import Tensor, together
-from gradpath.findings.gradient_flow import is_whole
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Source, Step
 from gradpath.findings.stories import lifted
@@ -40,7 +39,7 @@ def left_behind(trace: Trace, source: Source) -> Iterator[Report]:
     """The copies of trained networks that nothing writes, though one is written that went into the same constant."""
     found = targets(trace)
     following = [each for each in found.values() if each.follows is not None]
-    for node, target in found.items() if following and is_whole(trace) else ():
+    for node, target in found.items() if following and trace.is_whole else ():
         statement = statement_of(trace, node)
         name = assigned_to(statement)
         beside = (each.follows for each in following if each.operands & target.operands)

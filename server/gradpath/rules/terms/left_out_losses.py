@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from gradpath.autograd.tensor import Node, Tensor
 from gradpath.findings.cuts import COMPARISONS
-from gradpath.findings.gradient_flow import is_whole, place_in
+from gradpath.findings.gradient_flow import place_in
 from gradpath.findings.graphs import executed_nodes, leaves, reached_leaves, uses_of
 from gradpath.findings.learning import learners
 from gradpath.findings.report import Report, Source, Step
@@ -61,7 +61,7 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
     in place of an expression that failed.
     """
     runs = [run for run in trace.of(BackwardRan) if run.call.accumulates]
-    followed = is_whole(trace) and not has_others(trace) and not trace.survived
+    followed = trace.is_whole and not has_others(trace) and not trace.survived
     waiting = _waiting(trace, runs) if runs and followed else {}
     ends = unread_nodes(trace) if waiting else set()
     for event in reversed(trace.of(Built) if waiting else ()):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gradpath.interpreter.events import Cleared, Stepped
+from gradpath.interpreter.events import Cleared
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
 from gradpath.overlays.torch.module_methods import clear_gradients
 from gradpath.overlays.torch.nn import ModuleInstance, tensors_of
-from gradpath.overlays.torch.optim import OptimizerInstance, write_parameters
+from gradpath.overlays.torch.optim import TORCH_OPTIM, OptimizerInstance, write_parameters
 
 
 class DeepSpeedEngine(Object):
@@ -50,11 +50,6 @@ class DeepSpeedEngine(Object):
         """Step and clear, or not: the configuration decides when the accumulation is complete."""
         if isinstance(self.optimizer, OptimizerInstance):
             write_parameters(machine, self.optimizer)
-        elif isinstance(self.model, ModuleInstance):
-            updated = tuple(t for t in tensors_of(self.model.parameters()) if t.grad is not None)
-            for tensor in updated:
-                machine.autograd.bump(tensor, "step")
-            machine.emit(Stepped(self, updated, machine.site()))
         return self._clear(machine)
 
     def _clear(self, machine: Machine) -> Value:
@@ -69,10 +64,19 @@ def _initialize(machine: Machine, arguments: Arguments) -> Value:
     """`initialize(args, model, optimizer, ...)`: the engine, the optimizer, the loader and the schedule."""
     model = arguments.get(1, "model", None)
     optimizer = arguments.get(2, "optimizer", None)
-    given = isinstance(optimizer, Object) and not isinstance(optimizer, Unknown)
-    engine = DeepSpeedEngine(model, optimizer if given else None)
-    other = optimizer if given else machine.unknown("optimizer of the configuration")
+    if optimizer is None and isinstance(model, ModuleInstance):
+        optimizer = _configured(machine, model, arguments.get(3, "model_parameters", None))
+    seen = isinstance(optimizer, Object) and not isinstance(optimizer, Unknown)
+    engine = DeepSpeedEngine(model, optimizer if seen else None)
+    other = optimizer if seen else machine.unknown("optimizer of the configuration")
     return (engine, other, machine.unknown("loader of the configuration"), machine.unknown("schedule"))
+
+
+def _configured(machine: Machine, model: ModuleInstance, parameters: Value) -> Value:
+    """The optimizer that the configuration names: which one makes no difference to what it has."""
+    if parameters is None:
+        parameters = machine.call(model.attribute(machine, "parameters"), Arguments())
+    return machine.call(TORCH_OPTIM["AdamW"], Arguments([parameters]))
 
 
 NAMES: Names = {"deepspeed.initialize": _initialize}

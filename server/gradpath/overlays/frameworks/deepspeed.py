@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradpath.interpreter.events import Cleared
+from gradpath.interpreter.events import Cleared, Stepped
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, NativeFunction, Object, Unknown, Value
 from gradpath.overlays.frameworks import engines
@@ -50,6 +50,11 @@ class DeepSpeedEngine(Object):
         """Step and clear, or not: the configuration decides when the accumulation is complete."""
         if isinstance(self.optimizer, OptimizerInstance):
             write_parameters(machine, self.optimizer)
+        elif isinstance(self.model, ModuleInstance):  # By an optimizer that is not seen.
+            updated = tuple(t for t in tensors_of(self.model.parameters()) if t.grad is not None)
+            for tensor in updated:
+                machine.autograd.bump(tensor, "step")
+            machine.emit(Stepped(self, updated, machine.site()))
         return self._clear(machine)
 
     def _clear(self, machine: Machine) -> Value:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from gradpath.analysis.arrivals import comes_the_same_way
+from gradpath.analysis.found import Found, breaks_off, statement_of
 from gradpath.analysis.headlines import LONGEST, branch, conditional, fitted
+from gradpath.analysis.standing import agreed, finds, stands
 from gradpath.autograd.provenance import Presumption
 from gradpath.diagnostic import Diagnostic, Fix, Label, Level, best_of
-from gradpath.findings.gradient_flow import is_left, trains_nobody
-from gradpath.findings.report import Report, Rule, Source, Step
-from gradpath.findings.syntax import ancestry
-from gradpath.interpreter.events import Decision, Failed, OfClass, OfTable, Site
-from gradpath.interpreter.paths import NOWHERE, REMEMBERED, Going, Paths, turned
+from gradpath.findings.gradient_flow import is_left
+from gradpath.findings.report import Report, Source, Step
+from gradpath.interpreter.events import Decision, Failed, OfClass, OfTable
+from gradpath.interpreter.paths import REMEMBERED, Paths, turned
 from gradpath.interpreter.trace import Trace
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.asked import has_default, tells_of_graph, tells_of_word
-from gradpath.source.index import holds, stored_names
+from gradpath.source.index import holds
 from gradpath.support.fast_dataclasses import dataclass, replace
 from gradpath.support.fast_enums import Enum
 
@@ -39,20 +39,6 @@ EFFORT = 18_000
 
 Unread = Callable[[str], Collection[int]]
 """The lines of a file, given its path, that are half typed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A report together with the path that it was found on."""
-
-    rule: Rule
-    report: Report
-    trace: Trace
-
-    @property
-    def level(self) -> Level:
-        """The level of its rule, but for a silent fault of one whose other faults raise."""
-        return Level.WARNING if self.report.silent and self.rule.level is Level.ERROR else self.rule.level
 
 
 class Silence(Enum):
@@ -108,11 +94,11 @@ def judge(
         faulty.setdefault(key, {})[id(each.trace)] = each.trace
 
     def outcome(each: Found, on: Collection[int]) -> Diagnostic | Silence:
-        if any(site.line in unread(site.path) for site in _sites(each)):
+        if any(site.line in unread(site.path) for site in each.sites):
             return Silence.HALF_TYPED
-        if each.level is not Level.ERROR and (is_left(each.trace, _sites(each)) or not _agreed(each, on, traces)):
+        if each.level is not Level.ERROR and (is_left(each.trace, each.sites) or not agreed(each, on, traces)):
             return Silence.NOT_ALWAYS
-        if each.level is not Level.ERROR and not _stands(each, paths, source):
+        if each.level is not Level.ERROR and not stands(each, paths, source):
             return Silence.ONE_WAY
         if len({on for on in _presumed(each) if on.row == conditions.OTHER.row}) > 1:
             return Silence.GUESSED
@@ -127,11 +113,6 @@ def judge(
         return _diagnostic(each, condition if isinstance(condition, str) else _said(each, condition, source), source)
 
     return [Judgement(each, tuple(faulty[key].values()), outcome(each, faulty[key])) for key, each in first.items()]
-
-
-def _sites(found: Found) -> list[Site]:
-    """Where the story of a fault happens."""
-    return [found.report.at, *(step.site for step in found.report.steps)]
 
 
 def _depends_on_half_typed(found: Found, condition: Decision | str, paths: Paths, unread: Unread) -> bool:
@@ -182,137 +163,6 @@ def _is_mode_elsewhere(decision: Decision, found: Found) -> bool:
     return texts and decision.site.path != found.report.at.path
 
 
-def _agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> bool:
-    """True if a silent fault is found on every path that runs to its end and reaches the places that it is about.
-
-    Nothing raises where the fault is, so a single path without it is reason enough to stay silent. One that leaves a
-    loop before the fault can be, where that takes two iterations, says nothing about it.
-    """
-    visits = _visits(found)
-    denied, lasting = found.rule.denied, found.rule.lasting
-    for trace in traces:
-        if _breaks_off(found, trace):
-            continue
-        if denied is not None and denied(trace, found.report):
-            return False
-        if lasting:
-            continue
-        if trace.is_whole and id(trace) not in paths and _reaches(found, trace, visits):
-            return False
-    return True
-
-
-def _breaks_off(found: Found, other: Trace) -> bool:
-    """True if another path went on where every run ends with an exception of the program's own."""
-    return other.fell_through and not found.trace.fell_through
-
-
-def _visits(found: Found) -> dict[ast.stmt, int]:
-    """The statements at which the story of a fault happens, and how often a path comes to each that has the story.
-
-    What happens in the second iteration says nothing of a path that leaves the loop in the first.
-    """
-    visits: dict[ast.stmt, int] = {}
-    for site in (*_sites(found), *found.report.through):
-        statement = statement_of(found.trace, site)
-        if statement is not None:
-            iteration = max((each for _, each in site.loops), default=1)
-            needed = min(iteration, found.trace.visits.get(statement, 1))
-            visits[statement] = max(needed, visits.get(statement, 1))
-    return visits
-
-
-def _reaches(found: Found, trace: Trace, visits: Mapping[ast.stmt, int]) -> bool:
-    """True if a path comes to the places of a story as often as the story does, and by the same calls.
-
-    One that would presumably have ended there, as by a step of an optimizer that is None, does not.
-    """
-    if _leaves_in_the_first(found, trace) or any(trace.visits.get(each, 0) < times for each, times in visits.items()):
-        return False
-    survived = (holds(each, node) for node in trace.survived for each in visits if not hasattr(each, "body"))
-    return not any(survived) and comes_the_same_way(_sites(found), trace)
-
-
-def _leaves_in_the_first(found: Found, trace: Trace) -> bool:
-    """True if a loop of whose later iterations a story tells has but one on a path, however often it is entered."""
-    again = {found.trace.loops[loop] for site in _sites(found) for loop, count in site.loops if count > 1}
-    return any(isinstance(loop, ast.For | ast.While) and trace.laps.get(loop, 0) < 2 for loop in again)
-
-
-def _stands(found: Found, paths: Paths, source: Source) -> bool:
-    """True if a silent fault is found as well when a branch goes the other way each time that it is reached.
-
-    A path reverses one decision at a time, and a branch in a loop is decided again in each iteration; those near the
-    fault come first. False if that takes too long, or would if each path were as long as the faulty one. As far as
-    little was run, a branch is turned around the first time alone as well.
-    """
-    visits, decisions, steps = _visits(found), found.trace.decisions, found.trace.steps
-    repeated = _repeated(decisions)[:TURNS]
-    turning = (index for index in reversed(repeated) if not _picks_one(found.trace, decisions[index]))
-    ways: dict[int, Going] = {index: {decisions[index].node: not decisions[index].outcome} for index in turning}
-    unknown = sum(not paths.knows(turned(found.trace, index), going) for index, going in ways.items())
-    if paths.executed + unknown * steps > REMEMBERED:
-        return False
-    for index, going in ways.items():
-        if paths.executed + steps > REMEMBERED or _is_denied_by(found, index, going, visits, paths, source):
-            return False
-    for index in repeated:
-        if paths.executed + steps > EFFORT:
-            break
-        if _is_denied_by(found, index, NOWHERE, visits, paths, source):
-            return False
-    return True
-
-
-def _picks_one(trace: Trace, decision: Decision) -> bool:
-    """True if a loop was asked whether it has come to a certain thing, or to one of some, and it had: `j == i`.
-
-    One of its iterations comes to that, or the program would not ask.
-    """
-    loop = trace.loops.get(decision.site.loops[-1][0]) if decision.site.loops else None
-    match decision.node:
-        case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() | ast.In() | ast.NotIn() as asks], comparators=[right]):
-            own = stored_names(loop.target) if isinstance(loop, ast.For) else set[str]()
-            met = decision.outcome is isinstance(asks, ast.Eq | ast.In)
-            return met and any(isinstance(each, ast.Name) and each.id in own for each in (left, right))
-    return False
-
-
-def _is_denied_by(
-    found: Found, index: int, going: Going, visits: Mapping[ast.stmt, int], paths: Paths, source: Source
-) -> bool:
-    """True if the path on which decision `index` is turned around speaks against a silent fault."""
-    other = paths.trace(turned(found.trace, index), going)
-    if _breaks_off(found, other):
-        return False
-    if found.rule.denied is not None and found.rule.denied(other, found.report):
-        return True
-    if not other.is_whole or trains_nobody(other):
-        return False
-    return _reaches(found, other, visits) and _speaks_against(found, other, source)
-
-
-def _speaks_against(found: Found, other: Trace, source: Source) -> bool:
-    denied = found.rule.denied
-    if found.rule.lasting and denied is not None:
-        return denied(other, found.report)
-    return not _finds(found, other, source)
-
-
-def _repeated(decisions: Sequence[Decision]) -> list[int]:
-    """The first decision at each branch that is decided repeatedly and may matter to a graph."""
-    first: dict[ast.AST, int] = {}
-    again: set[ast.AST] = set()
-    for index, each in enumerate(decisions):
-        if not each.idle and (first.setdefault(each.node, index) != index or each.site.loops):
-            again.add(each.node)
-    return [index for node, index in first.items() if node in again]
-
-
-def _finds(found: Found, other: Trace, source: Source) -> bool:
-    return any(report.at.node is found.report.at.node for report in found.rule.find(other, source))
-
-
 def _said(found: Found, condition: Decision | None, source: Source) -> str | None:
     """The condition of a fault in words: a decision, a presumption, or both; None where the fault is proved."""
     presumed = _strongest(_presumed(found))
@@ -348,7 +198,7 @@ def _class(found: Found, paths: Paths, source: Source) -> Decision | None:
     for index, decision in enumerate(found.trace.decisions):
         match decision.key:
             case OfClass(fitted=True) | OfTable() if decision.outcome:
-                if not _finds(found, paths.trace(turned(found.trace, index)), source):
+                if not finds(found, paths.trace(turned(found.trace, index)), source):
                     return decision
     return None
 
@@ -439,7 +289,7 @@ def _turned_alone(trace: Trace, index: int, other: Trace, paths: Paths) -> Trace
 def _passes(found: Found, other: Trace) -> bool:
     """True if another path reaches both places as often as the faulty one and goes on, even if it fails there later."""
     at, raised = found.report.at, found.report.raised_at or found.report.at
-    if _breaks_off(found, other) or any(holds(raised.node, each) for each in other.survived):
+    if breaks_off(found, other) or any(holds(raised.node, each) for each in other.survived):
         return False  # It would presumably end there, as by the backward of a loss that is None.
     for site in (at, raised):
         statement = statement_of(found.trace, site)
@@ -450,14 +300,6 @@ def _passes(found: Found, other: Trace) -> bool:
         if theirs < mine or harmed:
             return False
     return True
-
-
-def statement_of(trace: Trace, site: Site) -> ast.stmt | None:
-    """The statement on the path that holds the site's node."""
-    if isinstance(site.node, ast.stmt):
-        return site.node
-    around = (each for each in reversed(ancestry(trace, site.node)) if isinstance(each, ast.stmt))
-    return next((each for each in around if each in trace.visits), None)
 
 
 def _diagnostic(found: Found, condition: str | None, source: Source) -> Diagnostic:

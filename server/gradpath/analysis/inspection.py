@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable, Collection, Iterator
 
 from gradpath.analysis import entry_points
-from gradpath.analysis.certainty import Found, Judgement, judge
+from gradpath.analysis.certainty import Judgement, judge
+from gradpath.analysis.found import Found
 from gradpath.analysis.gaps import failure_in, name_of, unfollowed
 from gradpath.analysis.mentions import is_telling
 from gradpath.config import Config

@@ -102,9 +102,9 @@ class Paths:
         self.executed = 0
         """The statements that all paths so far have executed together."""
 
-    def knows(self, prefix: tuple[bool, ...], going: Going = NOWHERE) -> bool:
-        """True if a path has been run, and is remembered."""
-        return (prefix, frozenset(going.items())) in self._known
+    def affords(self, steps: int) -> bool:
+        """True if one more path of so many statements may be run to judge what was found on others."""
+        return self.executed + steps <= REMEMBERED
 
     def trace(self, prefix: tuple[bool, ...], going: Going = NOWHERE) -> Trace:
         key = prefix, frozenset(going.items())

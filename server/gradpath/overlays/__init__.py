@@ -366,4 +366,4 @@ def _is_on_graph(value: Value, since: int) -> bool:
 
 def _is_target_of_loop(node: ast.AST) -> bool:
     """True if a value is bound by a `for`, whose variable is called anything: `for net in (self.G, self.D)`."""
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    return isinstance(node, ast.Name | ast.Tuple | ast.List) and isinstance(node.ctx, ast.Store)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradpath.autograd.tensor import Node, Tensor
 from gradpath.diagnostic import Level
 from gradpath.findings.gradient_flow import has_run_loops, updated_by_hand
-from gradpath.findings.graphs import reached_leaves
+from gradpath.findings.graphs import leaves, reached_leaves
 from gradpath.findings.parameters import ways_of
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import function_of
@@ -157,8 +158,15 @@ def _held(trace: Trace) -> set[int]:
     for run in trace.of(BackwardRan):
         if not run.call.accumulates:  # What an attack changes by the gradient that it asks for.
             held += [leaf for leaf in reached_leaves(run) if not is_of_layer(leaf)]
+            held += [leaf for wanted in run.call.targets or () for leaf in _formed_into(wanted)]
     wholes = (tensor.member_of for tensor in held if tensor.member_of is not None)
     return set(map(id, (*held, *wholes)))
+
+
+def _formed_into(wanted: Node) -> list[Tensor]:
+    """The leaves of which a tensor is a part or another form, if no parameter came before it."""
+    found = leaves([wanted])
+    return [] if any(leaf.is_weight for leaf in found) else found
 
 
 def _used_with(trace: Trace, lacking: Lacking) -> Iterator[Untrained]:

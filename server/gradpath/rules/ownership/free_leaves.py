@@ -8,13 +8,13 @@ from functools import partial
 
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Tensor
 from gradpath.findings.gradient_flow import looks_at_gradients
-from gradpath.findings.graphs import leaves_with_gradient, reached_leaves
+from gradpath.findings.graphs import leaves_with_gradient
 from gradpath.findings.parameters import in_modules
 from gradpath.findings.report import Source, Step
 from gradpath.findings.stories import target_of
 from gradpath.findings.syntax import function_of
 from gradpath.fixes.requirement import given_too
-from gradpath.interpreter.events import BackwardRan, Bound, Built, GradientAbsent, Stepped
+from gradpath.interpreter.events import Bound, Built, GradientAbsent, Stepped
 from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.ownership.lacking import Lacking, Words
@@ -28,8 +28,7 @@ def free(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """
     if looks_at_gradients(trace) or trace.of(GradientAbsent):
         return
-    asked = {id(leaf) for run in trace.of(BackwardRan) if not run.call.accumulates for leaf in reached_leaves(run)}
-    others = held | asked | in_modules(trace)
+    others = held | in_modules(trace)
     for number, leaf in leaves_with_gradient(trace).items():
         if number in others or leaf.copied is not None or not _lasts(trace, leaf):
             continue

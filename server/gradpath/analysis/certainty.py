@@ -30,6 +30,9 @@ One decision of each other branch is reversed as well.
 MANY = 4
 """Decisions at one branch that are not all alike by chance. Loops of unknown length run three times at the most."""
 
+SEVERAL = 3
+"""Decisions that are reversed on one path together before each of them is reversed on a path of its own."""
+
 DOUBTFUL = 2
 """The doubt from which on a presumption is said although the fault depends on a branch as well."""
 
@@ -116,8 +119,8 @@ def judge(
 
 
 def _depends_on_half_typed(found: Found, condition: Decision | str, paths: Paths, unread: Unread) -> bool:
-    others = (index for index, each in enumerate(found.trace.decisions) if _is_no_default(each, found))
-    if any(_passes_turned(found, index, paths) for index in others):
+    others = [index for index, each in enumerate(found.trace.decisions) if _is_no_default(each, found)]
+    if not _fails_turned(found, others, paths) and any(_passes_turned(found, index, paths) for index in others):
         return True
     decisions = (condition,) if isinstance(condition, Decision) else found.trace.decisions
     if any(getattr(each.node, "lineno", 0) in unread(each.site.path) for each in decisions):
@@ -142,6 +145,14 @@ def _is_no_default(decision: Decision, found: Found) -> bool:
             return default is not decision.outcome
     presumed = any(_presumes_class(each) and each.outcome for each in found.trace.decisions)
     return tells_of_word(decision.about) or (presumed and has_default(decision.about, not decision.outcome))
+
+
+def _fails_turned(found: Found, indices: Sequence[int], paths: Paths) -> bool:
+    """True if the path fails in the same way with some of its decisions reversed together, if there are several."""
+    if len(indices) < SEVERAL or paths.executed + found.trace.steps > REMEMBERED:
+        return False
+    going = {found.trace.decisions[index].node: not found.trace.decisions[index].outcome for index in indices}
+    return bool(_same(found, paths.trace(turned(found.trace, indices[0]), going)))
 
 
 def _passes_turned(found: Found, index: int, paths: Paths) -> bool:

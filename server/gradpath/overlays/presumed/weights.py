@@ -196,14 +196,12 @@ def _new(machine: Machine, model: Unknown) -> Tensor:
     made.is_parameter = True
     made.operation = UNSEEN
     made.label = model.name or conditions.name_of(model)
+    made.origin = model.site
     match model.origin:
         case Copy(of=Unknown() as original):
-            made.copied, made.origin = weights_of(machine, original), model.site
+            made.copied = weights_of(machine, original)
         case _ if (before := predecessor(machine, model)) is not None:
             made.succeeds = weights_of(machine, before) if isinstance(before, Unknown) else before
-            made.origin = model.site
-        case Call():
-            made.origin = model.site
     return made
 
 

@@ -21,7 +21,7 @@ from gradpath.interpreter.ownership import Given
 from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, strangers
 from gradpath.source.index import contents, methods_called
-from gradpath.source.nodes import last_name, noted
+from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -307,11 +307,9 @@ def _is_handed_on(tree: ast.Module, name: str) -> bool:
 
 
 def _maker(tensor: Tensor) -> str | None:
-    """What a program calls to make a model that is not seen: not the call of one that is given."""
+    """What a program calls to make a model that is not seen."""
     node = getattr(tensor.origin, "node", None)
-    if not isinstance(node, ast.Call) or tensor.operation != UNSEEN or last_name(node.func) == tensor.label:
-        return None
-    return ast.unparse(node.func)
+    return ast.unparse(node.func) if isinstance(node, ast.Call) and tensor.operation == UNSEEN else None
 
 
 def _is_called(trace: Trace, call: Site, name: str, source: Source, given: Given) -> Words:

@@ -10,9 +10,10 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import TypeAlias
 
+from gradpath.overlays.presumed.compared import compared_values, given_to
 from gradpath.overlays.presumed.places import place_of
-from gradpath.overlays.presumed.roles import names_loss, role_of_name
-from gradpath.source.nodes import is_static, last_name, nodes, noted, parts
+from gradpath.overlays.presumed.roles import role_of_name
+from gradpath.source.nodes import is_static, nodes, noted, parts
 from gradpath.support.fast_dataclasses import dataclass, field
 from gradpath.support.fast_enums import Enum
 
@@ -96,7 +97,7 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
     looped = {each for loop in every if isinstance(loop, _LOOPS) for each in _nodes_in(loop)}
     for callee, found in slices.calls(roots).items():
         for node, scope in found:
-            given = _given(node)
+            given = given_to(node)
             repeated = scope is not None or node in looped
             if given:
                 places = {place for each in given for place in slices.outside(place_of(each), scope)}
@@ -116,33 +117,29 @@ def back_propagated(body: ast.AST, every: Sequence[ast.AST], find: Find) -> Chai
     }
     again = _read_body([node for node in every if node in looped])
     fixed = (own.names | slices.left_out(fed)) - again.values.keys() - again.items.keys()
+    pairs = [*compared_values(slices.leading, every)]
+    compared = slices.calls([(each, None) for pair in pairs for each in pair]).keys()
+    targets = {node for pair in pairs for node in _targets(own, find, pair)}
     methods = {
         f"{place}.{name}"
         for place, name, node in slices.methods
-        if node in near or _is_for_itself(place, node, own, slices.methods, calls)
+        if node not in targets and (node in near or _is_for_itself(place, node, own, slices.methods, calls))
     }
-    losses = [node for node in slices.leading if names_loss(last_name(node.func))]
-    given = [*(each for node in losses for each in _given(node)), *_squared(every)]
-    compared = slices.calls([(each, None) for each in given]).keys()
     return Chain(calls, batches - calls.keys(), fixed, slices.followed, methods, slices.leading, compared)
 
 
-def _squared(every: Sequence[ast.AST]) -> Iterator[ast.expr]:
-    """The operands of differences of which the square or the absolute value is taken."""
-    for node in every:
-        match node:
-            case ast.BinOp(left=ast.BinOp(op=ast.Sub()) as difference, op=ast.Pow()):
-                pass
-            case ast.Call(func=ast.Attribute(value=ast.BinOp(op=ast.Sub()) as difference, attr=name)) if name in _SIZES:
-                pass
-            case ast.Call(func=called, args=[ast.BinOp(op=ast.Sub()) as difference, *_]) if last_name(called) in _SIZES:
-                pass
-            case _:
-                continue
-        yield from (difference.left, difference.right)
+def _targets(own: _Body, find: Find, pair: Sequence[ast.expr]) -> Set[ast.Call]:
+    """The calls of methods that give all of what the result of others, which work on what they give, is compared with.
 
-
-_SIZES = frozenset({"abs", "norm", "pow", "square"})
+    What gives a model its input and its target gives data.
+    """
+    if len(pair) != 2:
+        return frozenset()
+    ways = [_Slices(own, find) for _ in pair]
+    for each, way in zip(pair, ways, strict=True):
+        way.calls([(each, None)])
+    one, other = ({node for _, _, node in way.methods} for way in ways)
+    return one if one < other else other if other < one else frozenset()
 
 
 def _is_for_itself(
@@ -190,10 +187,6 @@ def _around(roots: Sequence[ast.AST], every: Sequence[ast.AST]) -> Set[ast.AST]:
     for root in roots:
         near |= min((each for each in loops if root in each), key=len, default=frozenset(every))
     return near
-
-
-def _given(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(each.value for each in call.keywords)]
 
 
 def _roots(body: ast.AST, every: Sequence[ast.AST]) -> Iterator[ast.expr]:
@@ -451,7 +444,7 @@ class _Slices:
             if all(each is not value for each, _ in bound):
                 bound.append((value, scope))
         if scope is None:
-            self.handed.update(filter(None, map(place_of, _given(call))))
+            self.handed.update(filter(None, map(place_of, given_to(call))))
 
     def _is_own(self, callee: str, scope: Definition | None) -> bool:
         """True if a callee is held by the function or its object, not a function of the file or of a library.

@@ -163,9 +163,10 @@ def note_call(machine: Machine, callee: Unknown) -> None:
     node = machine.node
     if isinstance(node, ast.Call):
         if not callee.role and _may_have_role(callee):
-            used = _role_here(machine, place_of(node.func), inherited=is_inherited(callee))
+            inherited = is_inherited(callee)
+            used = _role_here(machine, place_of(node.func), inherited=inherited)
             callee.role = "loader" if gives_batches(machine) else used
-            if not callee.role and (role := _role_here(machine, _method(node.func))):
+            if not (callee.role or inherited) and (role := _role_here(machine, _method(node.func))):
                 callee.role = role
                 machine.remembered[_METHOD, callee.number] = True
             elif not callee.role and is_held(machine, callee, OF_MODULES):

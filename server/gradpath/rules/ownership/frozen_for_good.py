@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 
 from gradpath.autograd.aliases import whole_of
-from gradpath.autograd.tensor import UNSEEN, Tensor, together
+from gradpath.autograd.tensor import UNSEEN, Storage, Tensor, together
 from gradpath.findings.gradient_flow import is_harmless
 from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.learning import Learner, depends_on, learners
@@ -32,9 +32,10 @@ def left_frozen(trace: Trace, source: Source) -> Iterator[Report]:
         learner = known.get(id(tensor)) or _whole(known, tensor)
         if event.value or learner is None:
             continue
-        around = _loops(trace, event.site)
+        around = _loops(trace, event.site) - _made_in(trace, tensor)
         trains = next((ran for ran in learner.given if around & _loops(trace, ran.site)), None)
-        if trains is None or tensor in _thawed(trace):
+        again = trains is not None and trace.place_of(event) < trace.place_of(learner.given[-1])
+        if trains is None or again or _is_thawed_here(trace, tensor):
             continue
         call = _call_apart(event.site, trains.site)
         beside = None if call is None else _trained_beside(trace, event, call, learner)
@@ -93,15 +94,25 @@ def frozen_for_others(trace: Trace, source: Source) -> Iterator[Report]:
         yield _report(trace, source, event.site, list(dict.fromkeys(tensors)), trains, beside, when)
 
 
+def _made_in(trace: Trace, tensor: Tensor) -> set[int]:
+    """The loops in which a parameter is made that is seen: the next iteration has another one."""
+    return set() if tensor.operation == UNSEEN else _loops(trace, tensor.origin)
+
+
 @once
-def _thawed(trace: Trace) -> frozenset[Tensor]:
-    """The parameters that a path thaws."""
-    return frozenset(whole_of(each.tensor) for each in trace.of(Flagged) if each.value)
+def _thawed(trace: Trace) -> frozenset[Storage]:
+    """The memory of the parameters that a path thaws."""
+    return frozenset(whole_of(each.tensor).storage for each in trace.of(Flagged) if each.value)
+
+
+def _is_thawed_here(trace: Trace, tensor: Tensor) -> bool:
+    """True if a path thaws a parameter, or a part of the unseen model that it stands for."""
+    return not _thawed(trace).isdisjoint(tensor.storage.whole())
 
 
 def _is_thawed(trace: Trace, source: Source, tensor: Tensor, flags: Sequence[Flagged]) -> bool:
     """True if a path, or the file of the code that froze it, sets a flag to something else than False."""
-    if tensor in _thawed(trace):
+    if _is_thawed_here(trace, tensor):
         return True
     file = source.tree(flags[0].site.path)
     return any(may_thaw(each) for each in (*contents(file).calls, *inside(file, ast.Assign)))

@@ -312,10 +312,13 @@ def _is_in(site: Site, calls: Set[int]) -> bool:
 
 def is_of_another_time(severed: Severed) -> bool:
     """True if the value was taken in an earlier iteration, or before the loop: a carried state, or a fixed point."""
-    cut, ran = severed.site.loops, severed.ran.site.loops
-    if iterations_between(cut, ran) is not None or any(loop not in {number for number, _ in cut} for loop, _ in ran):
-        return True
-    return is_carried(severed.cause.tensor)
+    return is_earlier(severed.site, severed.ran.site) or is_carried(severed.cause.tensor)
+
+
+def is_earlier(taken: Site, used: Site) -> bool:
+    """True if what was taken at a place was so in an earlier iteration than that of its use, or before the loop."""
+    own = {number for number, _ in taken.loops}
+    return iterations_between(taken.loops, used.loops) is not None or any(loop not in own for loop, _ in used.loops)
 
 
 def is_carried(value: Tensor) -> bool:

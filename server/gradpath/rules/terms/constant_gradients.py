@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gradpath.autograd.tensor import PRESUMED, BackwardCall, Node, Tensor
 from gradpath.findings.graphs import is_sum, leaves, reached_leaves
+from gradpath.findings.unreached import is_earlier
 from gradpath.interpreter.events import BackwardRan, Built, Site
 from gradpath.interpreter.trace import Trace
 from gradpath.support.fast_dataclasses import dataclass
@@ -26,7 +27,7 @@ def constant_gradients(trace: Trace, ran: BackwardRan) -> Iterator[ConstantGradi
 
     What goes through a layer again, as an attack on the input does, is no residual.
     """
-    asked = [event.call for event in trace.of(BackwardRan) if not event.call.accumulates]
+    asked = asked_beside(trace, ran)
     if not any(not call.create_graph for call in asked):
         return
     measured = _without_weights(list(ran.call.starts))
@@ -61,6 +62,12 @@ def _gradient_of(operand: Tensor, asked: list[BackwardCall]) -> tuple[Tensor, Ba
             of_inputs = call.targets is not None and not any(leaf.is_weight for leaf in leaves(call.targets))
             return (each, call) if of_inputs else None
     return None
+
+
+def asked_beside(trace: Trace, ran: BackwardRan) -> list[BackwardCall]:
+    """The calls of `autograd.grad` of the iteration of a backward: what older ones gave is data, such as a weight."""
+    calls = (event for event in trace.of(BackwardRan) if not event.call.accumulates)
+    return [each.call for each in calls if not is_earlier(each.site, ran.site)]
 
 
 def asked_for(gradient: Tensor, asked: list[BackwardCall]) -> BackwardCall | None:

@@ -17,7 +17,7 @@ from gradpath.findings.ways import Severed, ways_to
 from gradpath.fixes.cut_fixes import undone
 from gradpath.interpreter.events import BackwardRan, Mixed, Mutated, Site, Stepped, iterations_between
 from gradpath.interpreter.trace import Trace, once
-from gradpath.rules.terms.constant_gradients import asked_for, constant_gradients
+from gradpath.rules.terms.constant_gradients import asked_beside, asked_for, constant_gradients
 from gradpath.rules.terms.summands import SCALING, constants, is_shown, on_the_way, terms, unscaled
 from gradpath.source.index import holds, inside
 from gradpath.source.nodes import last_name
@@ -118,8 +118,7 @@ class Term:
 
 def constant_terms(trace: Trace, source: Source, ran: BackwardRan) -> Iterator[Term]:
     """The terms of one backward that are constants by a slip."""
-    asked = [event.call for event in trace.of(BackwardRan) if not event.call.accumulates]
-    for term in _terms(trace, source, ran, asked):
+    for term in _terms(trace, source, ran, asked_beside(trace, ran)):
         if term.cause.site is not None and _is_lost(trace, term):
             yield term
 

@@ -24,6 +24,7 @@ _KEEPING = frozenset({"append", "data", "extend"})
 _LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 _OF_TENSORS = ("numpy", "torch")
+_OTHERS = ("tensorflow", "keras", "jax")
 _FILES = frozenset({"importlib", "inspect", "open", "os", "pkgutil"})
 
 _OF_FRAGMENTS = (
@@ -38,12 +39,12 @@ _OF_FRAGMENTS = (
 def speaks_of_tensors(text: str) -> bool:
     """True if a module's text has anything to do with tensors; what has not is neither parsed nor analysed.
 
-    That is one which speaks of PyTorch, runs a backward, imports a library that an overlay knows, or defines a method
-    that a framework calls; or a fragment that uses names of PyTorch and does not import it, or nothing
-    but the weights of a model.
+    That is one which speaks of PyTorch (one that imports another such library has to import it, too), runs a backward,
+    imports a library that an overlay knows, or defines a method that a framework calls; or a fragment that uses names
+    of PyTorch and does not import it, or nothing but the weights of a model.
     """
     # A word is found many times as fast as an expression, and most texts with such a word need nothing else.
-    if "torch" in text or ".backward(" in text:
+    if ".backward(" in text or ("torch" in text and not _is_of_others(text)):
         return True
     if any(word in text for word in (*_definitions(), *_OF_FRAGMENTS)):
         return True
@@ -52,6 +53,11 @@ def speaks_of_tensors(text: str) -> bool:
     if _WEIGHT.search(text) is not None and _IMPORT.search(text) is None:
         return True
     return any(name in text and _is_imported(name, text) for name in libraries())
+
+
+def _is_of_others(text: str) -> bool:
+    """True if a text imports a library that computes without PyTorch, and not PyTorch itself: it mentions that."""
+    return any(_is_imported(name, text) for name in _OTHERS) and not _is_imported("torch", text)
 
 
 def is_of_tensors(module: str) -> bool:

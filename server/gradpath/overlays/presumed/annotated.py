@@ -10,7 +10,7 @@ from gradpath.interpreter.events import Named, OfClass
 from gradpath.interpreter.filling import fill, filling_of
 from gradpath.interpreter.iteration import SOME
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.run import presumed_instance
+from gradpath.interpreter.receivers import presumed_instance
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, Value
 from gradpath.overlays.presumed.fitting import class_of_items, fitting_class, is_used_by_its_methods, read_for
 from gradpath.overlays.presumed.parameter_uses import usage_in

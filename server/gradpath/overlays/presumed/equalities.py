@@ -8,21 +8,18 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Unknown, Value
 
 _COMPARED = "constants that were compared"
-_FLIPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt"}
 
 
-def settled(
-    machine: Machine, unknown: Unknown, operator: str, constant: Value, key: tuple[object, ...], *, reflected: bool
-) -> bool | None:
+def settled(machine: Machine, unknown: Unknown, operator: str, constant: Value, key: tuple[object, ...]) -> bool | None:
     """The answer to a comparison of a value that equals one constant at the most, and is on one side of a bound.
 
-    `key` is that of the comparison, under which the path's decision on it is found. What one condition asks of the
+    The operator is that of `unknown operator constant`, whichever the program writes first. `key` is that of the
+    comparison, under which the path's decision on it is found. What one condition asks of the
     counter of a loop is decided each time.
     """
     if isinstance(constant, bool) or not isinstance(constant, (int, float, str)):
         return None
-    asked = _FLIPPED.get(operator, operator) if reflected else operator
     found = machine.remembered.setdefault((_COMPARED, unknown.number), {})
     assert isinstance(found, dict)
     answer = None
@@ -30,8 +27,8 @@ def settled(
         known = machine.unknowns.get(each) if each != key and node is not machine.node else None
         truth = None if known is None else machine.decided(known)
         if truth is not None and answer is None:
-            answer = _follows(other if truth else _NEGATED[other], bound, asked, constant)
-    found.setdefault((asked, constant), (key, machine.node))
+            answer = _follows(other if truth else _NEGATED[other], bound, operator, constant)
+    found.setdefault((operator, constant), (key, machine.node))
     return answer
 
 

@@ -95,7 +95,7 @@ def unknown_operation(machine: Machine, unknown: Unknown, operator: str, other: 
         return negation(machine, negation(machine, unknown) if same else unknown)
     if operator in _COMPARISONS:
         key = ("compare", operator, reflected, unknown.number, identity(other))
-        if (answer := equalities.settled(machine, unknown, operator, other, key, reflected=reflected)) is not None:
+        if (answer := equalities.settled(machine, unknown, operator, other, key)) is not None:
             return answer
         made = machine.unknown("comparison", key, (unknown, other))
         if isinstance(made, Unknown) and unknown.hint is not UNDEFINED:

@@ -15,10 +15,11 @@ from gradpath.diagnostic import Diagnostic, Gap, Level
 from gradpath.findings.report import Report, Rule, Source
 from gradpath.interpreter.budget import Cancelled
 from gradpath.interpreter.classes import unpatch
+from gradpath.interpreter.entered import Use
 from gradpath.interpreter.events import Site
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.paths import NOWHERE, Going, Paths, explore
-from gradpath.interpreter.run import Use, go_on, make_machine, run_definitions, run_function, run_inner, run_module
+from gradpath.interpreter.run import go_on, make_machine, run_definitions, run_function, run_inner, run_module
 from gradpath.interpreter.trace import Trace
 from gradpath.names.files import Files
 from gradpath.overlays import Overlays

@@ -7,6 +7,22 @@ from collections.abc import Mapping
 
 from gradpath.interpreter.values import UNDEFINED, Arguments, Function, Value
 from gradpath.support.fast_dataclasses import dataclass, field
+from gradpath.support.fast_enums import Enum
+
+
+class Use(Enum):
+    """The use of a function that is not called: one call, two calls, or a backward through its result, or each.
+
+    Or a call after other methods of its object, which fill what it reads; or a call with a prediction that has a graph,
+    and a backward through the loss that it gives.
+    """
+
+    ALONE = "alone"
+    FILLED = "filled"
+    AGAIN = "again"
+    BACKWARD = "backward"
+    EACH = "each"
+    LOSS = "loss"
 
 
 @dataclass(frozen=True, slots=True)

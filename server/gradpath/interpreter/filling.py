@@ -72,8 +72,8 @@ def _parts_of(instance: Instance) -> dict[str, Class]:
 
 def fillers(cls: Class, function: ast.AST, parts: Mapping[str, Class] = _NO_PARTS) -> dict[str, frozenset[str]]:
     """The methods by name, each with the attributes that it alone fills for `function`; `parts` are those of `self`."""
-    methods = _methods_of(cls)
-    inner = {part: {name: spoken_of(each) for name, each in _methods_of(of).items()} for part, of in parts.items()}
+    methods = methods_of(cls)
+    inner = {part: {name: spoken_of(each) for name, each in methods_of(of).items()} for part, of in parts.items()}
     spoken = {name: _with_parts(spoken_of(method), inner) for name, method in methods.items()}
     own = next((name for name, method in methods.items() if method is function), None)
     if own is None:
@@ -97,7 +97,8 @@ def _part_of(name: str) -> str:
     return name.removeprefix(_OWN).partition(".")[0] if name.startswith(_OWN) else ""
 
 
-def _methods_of(cls: Class) -> dict[str, Definition]:
+def methods_of(cls: Class) -> dict[str, Definition]:
+    """The methods of a class by name, those that it inherits included."""
     methods: dict[str, Definition] = {}
     for each in reversed(cls.mro):
         body = each.node.body if each.node is not None else ()
@@ -161,7 +162,7 @@ def _called(name: str, spoken: Mapping[str, Spoken]) -> set[str]:
 
 def trains_apart(receiver: Value, function: ast.AST) -> bool:
     """True if methods of an object train what one of it computes with, and do without that one: it only samples."""
-    methods = _methods_of(receiver.cls) if isinstance(receiver, Instance) else {}
+    methods = methods_of(receiver.cls) if isinstance(receiver, Instance) else {}
     spoken = {name: spoken_of(method) for name, method in methods.items()}
     own = next((name for name, method in methods.items() if method is function), None)
     if own is None:

@@ -14,9 +14,9 @@ from gradpath.interpreter.budget import Cancelled, Exhausted
 from gradpath.interpreter.containers import handed_out
 from gradpath.interpreter.defining import call_class
 from gradpath.interpreter.endings import Raised
-from gradpath.interpreter.entered import Entered
+from gradpath.interpreter.entered import Entered, Use
 from gradpath.interpreter.events import BackwardRan, Built, CutOff, Mixed
-from gradpath.interpreter.filling import fill, fillers, filling_of, is_lent, parts_filled, shared, trains_apart
+from gradpath.interpreter.filling import fill, fillers, filling_of, is_lent, shared, trains_apart
 from gradpath.interpreter.lasting import (
     forget_what_others_set,
     is_left_to_it,
@@ -26,8 +26,8 @@ from gradpath.interpreter.lasting import (
 )
 from gradpath.interpreter.machine import Library, Machine
 from gradpath.interpreter.modules import is_left_out, outline_of
-from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.paths import NOWHERE, Going, Path, continued
+from gradpath.interpreter.receivers import presumed_instance
 from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.trace import Trace
 from gradpath.interpreter.values import (
@@ -37,13 +37,11 @@ from gradpath.interpreter.values import (
     Descriptor,
     Function,
     Instance,
-    NativeFunction,
     Object,
     Value,
 )
-from gradpath.source.nodes import Definition, is_generator, nodes, noted
+from gradpath.source.nodes import Definition, is_generator, noted
 from gradpath.support.fast_dataclasses import dataclass, replace
-from gradpath.support.fast_enums import Enum
 from gradpath.support.traversal import reachable
 
 
@@ -169,21 +167,6 @@ def _define(machine: Machine, late: Mapping[str, ast.stmt], done: set[str], name
     finally:
         machine.frame, machine.node, machine.trace.events = before
     return machine.globals.variables.get(name, UNDEFINED)
-
-
-class Use(Enum):
-    """The use of a function that is not called: one call, two calls, or a backward through its result, or each.
-
-    Or a call after other methods of its object, which fill what it reads; or a call with a prediction that has a graph,
-    and a backward through the loss that it gives.
-    """
-
-    ALONE = "alone"
-    FILLED = "filled"
-    AGAIN = "again"
-    BACKWARD = "backward"
-    EACH = "each"
-    LOSS = "loss"
 
 
 def run_function(
@@ -363,117 +346,6 @@ def _entered(value: Value, node: ast.AST, receiver: Value, tree: ast.Module) -> 
     found = classes.innermost(value)
     wraps = found is not None and found.node is not node and bool(getattr(node, "decorator_list", None))
     return None if found is None or not (wraps or found.node is node) else Entered(found, value, receiver, tree)
-
-
-def presumed_instance(
-    machine: Machine,
-    cls: Class,
-    function: ast.AST,
-    use: Use | None = None,
-) -> Instance:
-    """An instance made by `__init__` with presumed arguments; what its body raises is not this path's fault.
-
-    What other methods than `function` assign later is not known when a method is entered: any of them may have run.
-    `function` itself may have counted. With `FILLED`, what one method alone fills stays empty for it to fill.
-    """
-    instance = cls.create(machine)
-    own = cls.find("__init__")
-    other = function in getattr(cls.node, "body", ()) and getattr(function, "name", "") != "forward"
-    initialiser = classes.innermost(own) if other or not isinstance(own, NativeFunction) else own
-    if initialiser is not None:  # Other methods may set up what a base has made.
-        before = set(machine.called)
-        try:
-            machine.call(initialiser, Arguments([instance], open=True))
-        except AutogradError:
-            machine.called &= before
-        except Raised as raised:
-            if raised.error is not None:  # What it called is entered itself, to tell of it.
-                machine.called &= before
-    machine.surveyed.update(method for each in cls.mro if each.node is not None for method in each.node.body)
-    held = {name: value for name, value in instance.attributes.items() if isinstance(value, Instance)}
-    filling = {} if use is None else filling_of(instance, function)
-    known = frozenset[str]().union(*filling.values()) if use is Use.FILLED else frozenset[str]()
-    if filling and use is Use.ALONE:
-        machine.uses.add(Use.FILLED)
-    others = _assigned_later(cls, function) | _emptied(function)
-    for name in others.union(held) - known:  # A subclass may fill what is empty.
-        if name in instance.attributes:
-            machine.library.forget(machine, instance, name, bound=name in others)
-    filled = parts_filled(known)
-    for name, part in held.items() if use is not None else ():  # Their methods may have run as well.
-        for each in _assigned_later(part.cls, function).intersection(part.attributes) - filled.get(name, frozenset()):
-            machine.library.forget(machine, part, each)
-    for name in _counted(function):
-        if type(number := instance.attributes.get(name)) is int:
-            instance.attributes[name] = AtLeast(number)
-    return instance
-
-
-def _assigned_later(cls: Class, function: ast.AST) -> set[str]:
-    """The attributes of `self` that methods other than `function` assign after `__init__`, or store items in."""
-    methods = [method for each in cls.mro if each.node is not None for method in each.node.body]
-    defined = [each for each in methods if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    later = _run_later(defined)
-    return set().union(*(_assigned(each) for each in defined if each is not function and each.name in later))
-
-
-def _run_later(methods: Sequence[ast.FunctionDef | ast.AsyncFunctionDef]) -> set[str]:
-    """The names of all methods but `__init__` and those that it alone leads to: they are parts of it."""
-    calls: dict[str, set[str]] = {}
-    for each in methods:
-        calls.setdefault(each.name, set()).update(_own_calls(each))
-    led = set(reachable(["__init__"], lambda name: calls.get(name, set()) & calls.keys()))
-    later = calls.keys() - led
-    while more := led & set().union(*(calls[each] for each in later)):
-        led -= more
-        later |= more
-    return later
-
-
-@noted
-def _own_calls(method: ast.AST) -> frozenset[str]:
-    """The methods of `self` that a method calls, or names."""
-    return frozenset(
-        each.attr
-        for each in nodes(method)
-        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == "self"
-    )
-
-
-@noted
-def _assigned(method: ast.AST) -> set[str]:
-    found: set[str] = set()
-    for node in nodes(method):
-        target = node.value if isinstance(node, ast.Subscript) else node
-        if isinstance(target, ast.Attribute) and isinstance(getattr(node, "ctx", None), ast.Store):
-            found.add(target.attr)
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr="append" | "extend" | "update")):
-                found.add(name)
-    return found
-
-
-@noted
-def _emptied(method: ast.AST) -> set[str]:
-    """The attributes that a method empties, which others have filled: `del self.rewards[:]`."""
-    found: set[str] = set()
-    for node in nodes(method):
-        match node:
-            case ast.Subscript(value=ast.Attribute(attr=name), ctx=ast.Del()):
-                found.add(name)
-            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr="clear")):
-                found.add(name)
-    return found
-
-
-@noted
-def _counted(method: ast.AST) -> set[str]:
-    """The attributes that a method raises by a number: `self.steps += 1`."""
-    return {
-        each.target.attr
-        for each in nodes(method)
-        if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Attribute) and isinstance(each.op, ast.Add)
-    }
 
 
 def _drain(machine: Machine, body: list[ast.stmt]) -> None:

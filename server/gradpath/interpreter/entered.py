@@ -20,7 +20,7 @@ class Use(Enum):
     ALONE = "alone"
     FILLED = "filled"
     AGAIN = "again"
-    BACKWARD = "backward"
+    BACKWARD = "back-propagated"
     EACH = "each"
     LOSS = "loss"
 

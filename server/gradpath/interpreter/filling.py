@@ -81,7 +81,8 @@ def fillers(cls: Class, function: ast.AST, parts: Mapping[str, Class] = _NO_PART
     inside = _called(own, spoken)
     reads = frozenset[str]().union(*(spoken[name].reads for name in inside))
     networks = frozenset[str]().union(*(spoken[name].calls for name in inside)) - methods.keys()
-    others = {name: each for name, each in spoken.items() if name not in inside and not name.startswith("__")}
+    later = run_later(cls) - inside  # What the constructor alone leads to has run already.
+    others = {name: each for name, each in spoken.items() if name in later and not name.startswith("__")}
     reads |= {each for one in others.values() for each in one.fills if _part_of(each) in networks}
     owners = Counter(attribute for each in others.values() for attribute in each.fills & reads)
     found = {
@@ -90,6 +91,30 @@ def fillers(cls: Class, function: ast.AST, parts: Mapping[str, Class] = _NO_PART
         if each.plain
     }
     return {name: filled for name, filled in found.items() if filled}
+
+
+def run_later(cls: Class) -> set[str]:
+    """The names of all methods but `__init__` and those that it alone leads to: they are parts of it."""
+    calls: dict[str, set[str]] = {}
+    for each in (one for base in cls.mro if base.node is not None for one in base.node.body):
+        if isinstance(each, Definition):
+            calls.setdefault(each.name, set()).update(own_calls(each))
+    led = set(reachable(["__init__"], lambda name: calls.get(name, set()) & calls.keys()))
+    later = calls.keys() - led
+    while more := led & set().union(*(calls[each] for each in later)):
+        led -= more
+        later |= more
+    return later
+
+
+@noted
+def own_calls(method: ast.AST) -> frozenset[str]:
+    """The methods of `self` that a method calls, or names."""
+    return frozenset(
+        each.attr
+        for each in nodes(method)
+        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == "self"
+    )
 
 
 def _part_of(name: str) -> str:

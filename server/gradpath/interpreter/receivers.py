@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 
 from gradpath.autograd.errors import AutogradError
 from gradpath.interpreter import classes
 from gradpath.interpreter.endings import Raised
 from gradpath.interpreter.entered import Use
-from gradpath.interpreter.filling import filling_of, methods_of, parts_filled
+from gradpath.interpreter.filling import filling_of, methods_of, own_calls, parts_filled, run_later
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.values import Arguments, Class, Instance, NativeFunction
@@ -66,7 +65,7 @@ def _assigned_later(cls: Class, function: ast.AST) -> set[str]:
     """The attributes of `self` that methods other than `function` assign after `__init__`, or store items in."""
     methods = [method for each in cls.mro if each.node is not None for method in each.node.body]
     defined = [each for each in methods if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    later = _run_later(defined)
+    later = run_later(cls)
     return set().union(*(_assigned(each) for each in defined if each is not function and each.name in later))
 
 
@@ -76,7 +75,7 @@ def _set_by_users(instance: Instance, function: ast.AST) -> set[str]:
     if not empty:
         return empty
     methods = methods_of(instance.cls)
-    led = reachable(_own_calls(function) & methods.keys(), lambda name: _own_calls(methods[name]) & methods.keys())
+    led = reachable(own_calls(function) & methods.keys(), lambda name: own_calls(methods[name]) & methods.keys())
     return empty.intersection(_needed(function).union(*(_needed(methods[name]) for name in led)))
 
 
@@ -87,29 +86,6 @@ def _needed(method: ast.AST) -> frozenset[str]:
     tests += [each.test for each in nodes(method) if isinstance(each, ast.If) and isinstance(each.body[-1], ast.Raise)]
     asked = (each for test in tests for each in nodes(test) if isinstance(each, ast.Attribute))
     return frozenset(each.attr for each in asked if isinstance(each.value, ast.Name) and each.value.id == "self")
-
-
-def _run_later(methods: Sequence[ast.FunctionDef | ast.AsyncFunctionDef]) -> set[str]:
-    """The names of all methods but `__init__` and those that it alone leads to: they are parts of it."""
-    calls: dict[str, set[str]] = {}
-    for each in methods:
-        calls.setdefault(each.name, set()).update(_own_calls(each))
-    led = set(reachable(["__init__"], lambda name: calls.get(name, set()) & calls.keys()))
-    later = calls.keys() - led
-    while more := led & set().union(*(calls[each] for each in later)):
-        led -= more
-        later |= more
-    return later
-
-
-@noted
-def _own_calls(method: ast.AST) -> frozenset[str]:
-    """The methods of `self` that a method calls, or names."""
-    return frozenset(
-        each.attr
-        for each in nodes(method)
-        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == "self"
-    )
 
 
 @noted

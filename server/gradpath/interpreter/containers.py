@@ -29,10 +29,13 @@ _OF_TENSORS = frozenset({"backward", "clone", "detach", "requires_grad_"})
 
 
 class Slice(Object):
-    """A slice of which some bound is not known."""
+    """A slice of which some bound is not known; `count` is that of one from the start on: `[:count]`."""
 
-    __slots__ = ()
+    __slots__ = ("count",)
     kind_name = "slice"
+
+    def __init__(self, count: Value = UNDEFINED) -> None:
+        self.count = count
 
 
 class List(Container):

@@ -210,7 +210,7 @@ def _slice(machine: Machine, node: ast.Slice) -> Value:
     bounds = [None if part is None else evaluate(machine, part) for part in (node.lower, node.upper, node.step)]
     if all(bound is None or isinstance(bound, int) for bound in bounds):
         return slice(*bounds)
-    return Slice()
+    return Slice(bounds[1] if bounds[0] in (None, 0) and bounds[2] is None else UNDEFINED)
 
 
 def _conditional(machine: Machine, node: ast.IfExp) -> Value:

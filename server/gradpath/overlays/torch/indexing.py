@@ -99,9 +99,12 @@ def _view(machine: Machine, value: TensorValue, key: Value) -> TensorValue:
         view.layout = indices.layout_of_index(value.tensor.shape, value.tensor.layout, parts, view.shape)
     else:
         view.layout = Order.UNKNOWN
-    if isinstance(key, tuple) and len(key) > 1 and key[0] == slice(None):
+    first = key[0] if isinstance(key, tuple) and key else key
+    if isinstance(key, tuple) and len(key) > 1 and first == slice(None):
         view.several = value.tensor.several or value.tensor.rows
-    view.lone = (key[0] if isinstance(key, tuple) and key else key) is None
+    elif isinstance(first, Slice) and value.tensor.several is not None:
+        view.several = conditions.several(first.count)
+    view.lone = first is None
     return wrap(view)
 
 

@@ -184,12 +184,16 @@ def _concerns(step: Stepped, parameters: set[int]) -> bool:
 
 def _mixed(trace: Trace, times: dict[int, int]) -> Iterator[_Used]:
     """Writes of nothing but what a parameter holds into the same parameter, one of them by an older name."""
+    named = {id(each.tensor): times[id(each)] for each in reversed(trace.of(Bound)) if each.tensor is not None}
     for event in trace.of(Mutated):
         parameter = memory_of(event.tensor)
         if parameter.is_parameter and event.sources:
             values = [each for source in event.sources for each in values_of(source, event.site)]
             if all(memory_of(each) is parameter for each in values):
-                yield from _aged(trace, times, parameter, (event.tensor, *values), event.site, times[id(event)])
+                computed = {id(each) for source in event.sources for each in computed_at(source, event.site)}
+                computed -= set(map(id, values))  # A variable may keep what was computed of an alias much earlier.
+                now = min([times[id(event)], *(named[each] for each in computed & named.keys())])
+                yield from _aged(trace, times, parameter, (event.tensor, *values), event.site, now)
 
 
 def _differences(trace: Trace) -> Iterator[tuple[Tensor, Site]]:

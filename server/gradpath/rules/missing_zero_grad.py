@@ -22,6 +22,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.events import BackwardRan, Mutated, Replaced, Site, Stepped, Stored, iterations_between
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
+from gradpath.rules.loops.repeated_terms import repeated_terms
 from gradpath.rules.loops.stray_gradients import stray_gradients
 from gradpath.rules.loops.summed_reads import summed_reads
 from gradpath.source.index import contents, inside
@@ -49,6 +50,11 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if again.site.node not in reported:
             reported.add(again.site.node)
             yield _report(trace, source, read, again, sum_read)
+    for repeated in repeated_terms(trace):
+        if repeated.again.site.node not in reported:
+            reported.add(repeated.again.site.node)
+            fixes = source.proposed(_fixes(trace, source, repeated.step, repeated.again))
+            yield replace(repeated.report(trace, source), fixes=fixes)
     for stray in stray_gradients(trace):
         if stray.own.site.node not in reported:
             fixes = source.proposed(_fixes(trace, source, stray.step, stray.own))

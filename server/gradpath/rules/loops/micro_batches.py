@@ -18,6 +18,7 @@ from gradpath.interpreter.events import BackwardRan, Bound, Cleared, Lent, Site,
 from gradpath.interpreter.trace import Trace, once
 from gradpath.repairs import Way
 from gradpath.rules.loops.lost_gradients import after_step
+from gradpath.rules.loops.repeated_terms import is_repeated
 from gradpath.source.index import holds, inside, variables
 from gradpath.source.nodes import last_name, noted
 from gradpath.support.fast_dataclasses import dataclass, replace
@@ -105,7 +106,7 @@ def lost_share(trace: Trace, flow: Sequence[Entry], step: Stepped) -> LostShare 
             case ((Effect.CLEARED | Effect.UNKNOWN), Cleared()) if arrived is not None and _is_as_often(event, due):
                 apart = iterations_between(arrived.site.loops, event.site.loops) is not None
                 if (apart or waited) and _shares_out(trace, arrived, event, step):
-                    return LostShare(arrived, event, step)
+                    return None if is_repeated(trace, arrived) else LostShare(arrived, event, step)
                 arrived = None
             case Effect.USED, Stepped() if _may_wait(trace, event):
                 waited = waited or event.optimizer is step.optimizer  # On this path; another one goes on without it.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from gradpath.autograd.aliases import whole_of
 from gradpath.autograd.tensor import Node, Tensor
-from gradpath.findings.graphs import leads_to, reach
+from gradpath.findings.graphs import leads_to, leaves, reach
 from gradpath.findings.syntax import function_of, statement_of
 from gradpath.interpreter.events import BackwardRan, Built, Site, iterations_between
 from gradpath.interpreter.trace import Trace
@@ -112,13 +113,27 @@ def _spans_backward(trace: Trace, events: Sequence[Built]) -> bool:
 
 
 def _add_fresh(events: Sequence[Built]) -> bool:
-    """True if an addition adds what was computed after the one it depends on: otherwise all of it was there."""
+    """True if an addition adds what was computed after the one it depends on: otherwise all of it was there.
+
+    One term for each of the parameters, or of the networks, that were made before does not count: a sum of them ends.
+    """
     added = {event.node: _latest(event) for event in events}
     for event in events:
         before = [_led_back(edge, event.site, 3) for edge in event.node.edges]
-        if any(node is not None and come_apart(added.get(node), added[event.node]) for node in before):
+        terms = [added.get(node) for node in before if node is not None]
+        if any(come_apart(one, added[event.node]) and not _are_of_parts(one, event) for one in terms):
             return True
     return False
+
+
+def _are_of_parts(before: Tensor | None, event: Built) -> bool:
+    """True if the term before, and what is added now, were computed with different weights that were made before."""
+    terms = [each for each in (before, _latest(event)) if each is not None]
+    weights = [{leaf for leaf in leaves([term]) if leaf.is_weight} for term in terms]
+    apart = len(weights) == 2 and all(weights) and weights[0].isdisjoint(weights[1])
+    made = (whole_of(leaf).origin for each in weights for leaf in each)
+    loops = {number for number, _ in event.site.loops[-1:]}
+    return apart and not any(isinstance(at.node, ast.Call) and loops & dict(at.loops).keys() for at in made)
 
 
 def _is_evaluation(trace: Trace, first: Built, second: Built) -> bool:

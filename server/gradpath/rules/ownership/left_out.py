@@ -264,7 +264,8 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """The unseen models that get gradients for the result of a trained one, and that were not passed on.
 
     A program that calls `train()` of a model, and nowhere asks for its parameters, has forgotten it; but not one that
-    picks a part of the parameters of another model by their names.
+    picks a part of the parameters of another model by their names. An attribute that nothing binds was put there by
+    other code, which may train it as well.
     """
     if any(isinstance(entry.event, Lent) for entry in flow_of(trace)) or not _train_modules(trace):
         return
@@ -273,7 +274,7 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     for tensor in strangers(trace, held):
         called = (node for run in trace.of(BackwardRan) for node in run.executed if takes(node, tensor))
         node = min(called, key=lambda each: each.number, default=None)
-        if tensor.operation != UNSEEN or node is None:
+        if tensor.operation != UNSEEN or node is None or isinstance(tensor.origin.node, ast.Attribute):
             continue
         tree = source.tree(node.site.path)
         asked = _asked(tree).get(tensor.label, set())

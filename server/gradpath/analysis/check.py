@@ -474,11 +474,14 @@ def _unused(name: str, names: Collection[str]) -> str:
 
 
 def _unique(diagnostics: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-    """One diagnostic for each rule and range, the gravest; entry points may find the same fault."""
+    """One diagnostic for each rule, or exception of PyTorch, and range: entry points may find the same fault.
+
+    The gravest of them, and of several such the first.
+    """
     best: dict[tuple[str, str, Range], Diagnostic] = {}
     order = list(Level)
     for each in diagnostics:
-        key = (each.path, each.rule, each.range)
+        key = (each.path, each.pytorch or each.rule, each.range)
         if key not in best or order.index(each.level) > order.index(best[key].level):
             best[key] = each
     return best.values()

@@ -356,21 +356,33 @@ def _leaders(tree: ast.Module) -> Iterator[Entry]:
     trains = _reaching(helpers, told & helpers.keys())
     training = {name for owner, spoken in classes.items() for name in _training_methods(owner, spoken, trains)}
     made = {owner.name for owner in classes} & told
+    completed = _completed(classes)
     given = {name for name, node in definitions.items() if statements[node].methods & training} - told
     for name in _leading({name: statements[node].names for name, node in definitions.items()}, told, given):
         node = definitions[name]
         if isinstance(node, _FUNCTIONS) and name not in called:
             yield Entry(node, None)
     for owner, spoken in classes.items():
-        whole = statements[owner]
-        if owner.name not in called and (whole.tells or whole.methods & training or whole.names & trains):
+        whole, below = statements[owner], completed.get(owner.name, set())
+        if owner.name not in called and (whole.tells or below or whole.methods & training or whole.names & trains):
             methods = {each.name: each for each in owner.body if isinstance(each, _FUNCTIONS)}
-            told = {name for name, each in methods.items() if spoken[each].tells}
+            told = {name for name, each in methods.items() if spoken[each].tells} | below
             makes = trains | (made - {owner.name})
             given = {name for name, each in methods.items() if _trains_by_others(spoken[each], training, makes)}
             for name in _leading({name: spoken[each].own for name, each in methods.items()}, told, given - told):
                 if name not in whole.own and name != "__init__":
                     yield Entry(methods[name], owner.name)
+
+
+def _completed(classes: Collection[ast.ClassDef]) -> dict[str, set[str]]:
+    """The methods with which classes of the file complete their bases in it, by the bases, as far as they train."""
+    by_name = {each.name: each for each in classes}
+    found: dict[str, set[str]] = {}
+    for owner in classes:
+        telling = {name for name, each in _methods(owner).items() if mentions(each).tells}
+        for base in _line(by_name, owner.name)[:-1]:
+            found.setdefault(base.name, set()).update(telling)
+    return found
 
 
 def _trains_by_others(spoken: Mentions, methods: Collection[str], functions: Collection[str]) -> bool:

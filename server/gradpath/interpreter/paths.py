@@ -134,7 +134,8 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
     """Run the likeliest path, then each with one more decision turned around.
 
     At most `limit` paths, and none that, as long as the one before, would bring the statements executed together
-    above `budget`, but for the first `LEAST` that a branch of what is entered asks for. Branches of which an arm trains
+    above `budget`, but for the first `LEAST` that a branch of what is entered asks for, of longer ones the first
+    `LEAST_LONG` that a branch asks for of which an arm trains. Branches of which an arm trains
     are turned first, with the entries of a table, then those of what is entered itself, and last those whose arms do
     not speak of gradients. Each is turned at most twice for each outcome (two occurrences in loops), so that every arm
     is entered. Where decisions are
@@ -152,7 +153,8 @@ def explore(paths: Paths, limit: int, budget: int, *, combined: bool = False) ->
     effort = budget
 
     def is_due() -> bool:
-        return budget > cost or (count < LEAST and cost < effort and any(queues[:2]))
+        least = LEAST if cost < effort else LEAST_LONG
+        return budget > cost or (count < least and any(queues[: 2 if cost < effort else 1]))
 
     while (any(queues) or refused or (others and count < COMBINED)) and count < limit and is_due():
         prefix = next(filter(None, (*queues, refused, others))).popleft()
@@ -199,6 +201,9 @@ def _is_refused(trace: Trace) -> bool:
 
 LEAST = 4
 """Paths that are run even if they are long: a program that is entered at its top has its branches in the end."""
+
+LEAST_LONG = 3
+"""The same of paths that alone exceed the budget, where an arm of a branch trains: what trains is entered once."""
 
 REFUSED = 8
 """Paths that may be refused before no way around that is looked for any more."""

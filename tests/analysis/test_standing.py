@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gradpath.analysis import standing
 from gradpath.analysis.check import check
 from gradpath.interpreter import paths
 from gradpath.source.document import Document
@@ -26,13 +27,13 @@ class Net(nn.Module):
 def train(rows, options):
     net = Net()
     spare = [weight for layer in net.rest for weight in layer.parameters()]
-    chosen, first, second = [], False, False
+    chosen, first = [], False
     for row in rows:
         {branches}
         chosen.append(row)
     given = list(net.parameters()) + (spare if {condition} else [])
     optimizer = torch.optim.SGD(given, lr=0.1)
-    for row in chosen:
+    for row in {over}:
         loss = net(row.x).sum()
         optimizer.zero_grad()
         loss.backward()
@@ -42,11 +43,11 @@ def train(rows, options):
 SORTED = "\n        ".join(f"if row.is_{kind}:\n            row.note = {kind}" for kind in range(8))
 SKIPPED = "\n        ".join(f"if row.lacks_{kind}:\n            continue" for kind in range(8))
 FIRST = "if row.is_first:\n            first = True"
-SECOND = "if row.is_second:\n            second = True"
+RARELY = "if row.is_last:\n            row.note = 1\n        else:\n            first = True"
 
 
-def rules(branches: str, condition: str = "False") -> list[str]:
-    program = PROGRAM.format(branches=branches, condition=condition)
+def rules(branches: str, condition: str = "False", over: str = "chosen") -> list[str]:
+    program = PROGRAM.format(branches=branches, condition=condition, over=over)
     return [each.rule for each in check(Document("train.py", program)).diagnostics]
 
 
@@ -68,5 +69,10 @@ def test_one_of_many_branches_that_gives_the_optimizer_all_parameters_is_heard(p
     assert rules(branches, "first") == []
 
 
-def test_one_branch_is_heard_that_another_one_hides() -> None:
-    assert rules(f"if row.is_1:\n            continue\n        {FIRST}", "first") == []
+@pytest.mark.parametrize("over", ["chosen", "rows"])
+def test_one_branch_is_heard_that_another_one_hides(over: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standing, "ALONE", 0)  # As in a long program, of which one path alone is affordable.
+    monkeypatch.setattr("gradpath.analysis.check.PATHS", 1)
+    branches = f"if row.is_1:\n            continue\n        {RARELY}"
+    assert rules(branches, "first", over) == []
+    assert rules(branches, "False", over) == ["untrained-parameter"]

@@ -9,7 +9,9 @@ from gradpath.analysis.arrivals import comes_the_same_way
 from gradpath.analysis.found import Found, breaks_off, statement_of
 from gradpath.findings.gradient_flow import trains_nobody
 from gradpath.findings.report import Source
+from gradpath.findings.syntax import ancestry
 from gradpath.interpreter.events import Decision
+from gradpath.interpreter.idle import leaves
 from gradpath.interpreter.paths import Going, Paths, turned
 from gradpath.interpreter.trace import Trace
 from gradpath.source.index import holds, stored_names
@@ -95,23 +97,36 @@ def _stands_turned(
             if answer is Answer.DENIES:
                 return False
         elif answer is Answer.CONFIRMS:
-            open_groups.append(_hidden(group, decisions, other, going))
+            open_groups.append(_hidden(group, found, other, going))
         else:
             half = len(group) // 2
             open_groups += [group[:half], group[half:]]
     return True
 
 
-def _hidden(group: Sequence[int], decisions: Sequence[Decision], other: Trace, going: Going) -> list[int]:
+def _hidden(group: Sequence[int], found: Found, other: Trace, going: Going) -> list[int]:
     """Those of some branches that a path did not come to, because others of them were turned around.
 
     Where one leaves an iteration, what follows in the loop is skipped as a whole, and the fault is there with and
-    without it: what follows need not be turned around for itself.
+    without it. So a branch that follows need not be turned around for itself if it can but skip a part of that.
     """
+    decisions = found.trace.decisions
     reached = {each.node for each in other.decisions if each.outcome is going.get(each.node)}
     loops = {decisions[index].site.loops[-1:] for index in group if decisions[index].node in reached} - {()}
     hidden = (index for index in group if decisions[index].node not in reached)
-    return [index for index in hidden if decisions[index].site.loops[-1:] not in loops]
+    return [
+        index
+        for index in hidden
+        if decisions[index].site.loops[-1:] not in loops or not _skips(found.trace, decisions[index])
+    ]
+
+
+def _skips(trace: Trace, decision: Decision) -> bool:
+    """True if the other way of a branch does nothing but leave a block: `if row.is_empty: continue`."""
+    branch = next((each for each in reversed(ancestry(trace, decision.node)) if isinstance(each, ast.If)), None)
+    if branch is None or branch.orelse or len(branch.body) > 1:
+        return False
+    return decision.outcome is decision.negated and leaves(branch.body)
 
 
 def _answer(found: Found, other: Trace, visits: Mapping[ast.stmt, int], source: Source) -> Answer:

@@ -29,9 +29,9 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """The modules without a parameter in any optimizer though all get gradients: made here, and never loaded.
 
     A module that is a part of one that is trained in part does not count: that is a choice of what to train, unless it
-    works on what the trained parts give, which then goes through what is random. Neither is one that only goes before a
-    trained one, or beside it, unless they were made together or the program prepares it for training: it may be there
-    to give features.
+    works on what the trained parts give, which then goes through what is random, or was made before it was put in.
+    Neither is one that only goes before a trained one, or beside it, unless they were made together or the program
+    prepares it for training: it may be there to give features.
     """
     if not _train_modules(trace):
         return
@@ -62,8 +62,8 @@ def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
                 yield Lacking(own, event.site, trace.of(Given), worded, repeated=True, about=(event.name,))
             elif _follows(trace, ways.keys(), held) or _is_one_of_several(trace):  # One may be as good as another.
                 yield Lacking(own, event.site, trace.of(Given), worded, repeated=True)
-        for each in ways.keys() - _of_following_parts(trace, event, held):  # A part is the larger module's affair.
-            strange.pop(each, None)
+        for each in ways.keys() - _of_following_parts(trace, event, held) - _put_in(trace, event):
+            strange.pop(each, None)  # A part is the larger module's affair.
 
 
 def _of_following_parts(trace: Trace, event: Named, held: Set[int]) -> set[int]:
@@ -86,6 +86,26 @@ def _of_following_parts(trace: Trace, event: Named, held: Set[int]) -> set[int]:
     if any(not each.isdisjoint(held) for each in others) or any(map(partial(_picks, trace), trace.of(Given))):
         return set()
     return {number for each in others if _follows(trace, each, held) for number in each}
+
+
+def _put_in(trace: Trace, event: Named) -> set[int]:
+    """The parameters, by identity, of what was made beside a module, and put into it whole: a loss with weights."""
+    whole, named = ways_of(trace, event).keys(), _named_with(trace)
+    sharing = dict.fromkeys(each for number in whole for each in named.get(number, ()))
+    places = [each.site for each in sharing if each.module is event.module]
+    others = (each for each in sharing if each.module is not event.module)
+    beside = (each for each in others if any(same_activation(each.site, place) for place in places))
+    return {number for each in beside if (own := ways_of(trace, each).keys()) <= whole for number in own}
+
+
+@once
+def _named_with(trace: Trace) -> dict[int, list[Named]]:
+    """Where modules got a name, by each of their parameters, by identity."""
+    found: dict[int, list[Named]] = {}
+    for event in trace.of(Named):
+        for number in ways_of(trace, event):
+            found.setdefault(number, []).append(event)
+    return found
 
 
 def _is_prepared(source: Source, event: Named) -> bool:

@@ -18,7 +18,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Copy, Parameter
 from gradpath.interpreter.ownership import Attached
 from gradpath.interpreter.values import Instance, Unknown, Value
-from gradpath.overlays.presumed import conditions, trained_parts
+from gradpath.overlays.presumed import conditions, records, trained_parts
 from gradpath.overlays.presumed.model_parts import line, models_of_parameter
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.presumed.successors import predecessor
@@ -99,6 +99,7 @@ def note_call(machine: Machine, model: Unknown, result: Unknown) -> None:
     for each in result.sources[1:]:
         if isinstance(each, Unknown):
             machine.remembered[FED, each.number] = True
+        records.note(machine, each)
     of_module = isinstance(model.origin, Attribute) and isinstance(model.origin.of, Instance)
     is_object = of_module or isinstance(model.root, Parameter)  # What a library gives may be a mere function.
     given = [each.tensor for each in result.sources[1:] if is_object and isinstance(each, TensorValue)]

@@ -16,7 +16,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Holder
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, NativeFunction, Unknown, Value, identity
 from gradpath.overlays.namespace import Names
-from gradpath.overlays.presumed import targets
+from gradpath.overlays.presumed import records, targets
 from gradpath.overlays.torch.nn import MODULE, ModuleClass, ModuleInstance, as_part, note_attached
 from gradpath.overlays.torch.operations import (
     FOLDING,
@@ -157,6 +157,7 @@ def _forward(machine: Machine, spec: ModuleSpec, arguments: Arguments) -> Value:
         if each.default is ops.REQUIRED and isinstance(given, NO_TENSORS) and spec.name != _TAKES_ANYTHING:
             raise not_a_tensor(machine, spec.name, each.name, given)
     targets.presume(machine, spec.name, bound)
+    records.note(machine, first)
     kinds: dict[str, object] = {name: kind_of(value) for name, value in module.settings.items()}
     inputs: dict[str, list[Tensor]] = {}
     for name, value in bound.items():

@@ -6,7 +6,7 @@ from gradpath.autograd.ops import op_of
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value
-from gradpath.overlays.presumed import targets
+from gradpath.overlays.presumed import records, targets
 from gradpath.overlays.presumed.presumed_tensors import presume_tensor
 from gradpath.overlays.torch.operations import call_operation
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue
@@ -56,6 +56,8 @@ class Operators:
     def _arithmetic(self, machine: Machine, value: TensorValue, operator: str, other: Value, reflected: bool) -> Value:
         if operator == "sub" or (operator == "truediv" and not reflected):
             targets.presume(machine, "" if operator == "sub" else operator, {"input": value, "target": other})
+        if operator == "mul":
+            records.presume_weight(machine, value.tensor, other)
         if isinstance(other, Unknown) and may_be_tensor(other):
             presume_tensor(machine, other)
         if reflected and not isinstance(other, (TensorValue, Unknown)):

@@ -15,6 +15,7 @@ from gradpath.findings.syntax import function_of
 from gradpath.interpreter.events import BackwardRan, Bound, Mutated, Named, Replaced, Stepped
 from gradpath.interpreter.ownership import Attached, Given, Overlooked
 from gradpath.interpreter.trace import Trace
+from gradpath.rules.ownership.by_default import argument_left_out
 from gradpath.rules.ownership.by_hand import left_by_hand
 from gradpath.rules.ownership.copies import copied, of_copies, rebound, replaced_leaves
 from gradpath.rules.ownership.doubled import doubled, given_twice, repeated
@@ -56,7 +57,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         return
     yield from overwritten(trace)
     for each in untrained(trace, source):
-        yield _report(source, each)
+        yield _report(trace, source, each)
 
 
 def untrained(trace: Trace, source: Source) -> Iterator[Untrained]:
@@ -100,7 +101,9 @@ def _denied(trace: Trace, report: Report) -> bool:
     if target is not None:
         return target.follows is not None
     if _holds_any(trace) and not _are_made_here(trace):
-        return True
+        made = {given.site.node for given in trace.of(Given)}
+        by_default = (each.site.node for each in report.steps if argument_left_out(trace, each.site.node))
+        return all(each in made for each in by_default)
     held = _held(trace)
     here = [each.tensors for each in _parts(trace) if place_of(trace, each).node is report.at.node]
     here += [each.tensors for each in thawed(trace, frozenset()) if each.site.node is report.at.node]
@@ -191,14 +194,15 @@ def _moves(trace: Trace, step: Stepped) -> bool:
     return not step.known or any(each.updated for each in trace.of(Stepped) if each.site.node is step.site.node)
 
 
-def _report(source: Source, found: Untrained) -> Report:
+def _report(trace: Trace, source: Source, found: Untrained) -> Report:
     words = found.lacking.worded(source, found.given)
+    argument = argument_left_out(trace, found.given.site.node)
     fixes = source.proposed(words.fixes)
     by_trainer = isinstance(found.step.site.node, ast.FunctionDef)
     last = f"the step after it {words.last}" if by_trainer else words.last
     return Report(
         found.lacking.site,
-        words.headline,
+        words.headline + (f", if `{argument}` is left out" if argument else ""),
         (*words.steps, Step(found.arrives.site, words.arrives), Step(found.step.site, last)),
         help=words.help,
         fixes=fixes,

@@ -26,12 +26,17 @@ from gradpath.support.fast_dataclasses import replace
 TRIALS = 48
 """Checks that the fixes of one document may cost; a fix that would be tried after that is not offered."""
 
+EXECUTED = 24_000
+"""Statements that the paths of these checks may execute together, beside those of the first `LEAST`."""
+
+LEAST = 3
+
 REPORTS = 2_400
 """Reports that these checks may find together: each finds those of the whole document again."""
 
 
 class Trials:
-    """Checks of a document with other texts, as many as `TRIALS` and `REPORTS` allow.
+    """Checks of a document with other texts, as many as `TRIALS`, `EXECUTED` and `REPORTS` allow.
 
     The first is of the text as it is, and thorough `around` some lines alone: `before` is what it says.
     """
@@ -52,7 +57,7 @@ class Trials:
         self._project = project
         self._turns = turns
         self._memory, self._around = analysis.memory, around
-        self._left = min(TRIALS, 1 + REPORTS // len(analysis.diagnostics))
+        self._left = min(TRIALS, 1 + REPORTS // len(analysis.diagnostics), LEAST + EXECUTED // _executed(analysis))
         self._known: dict[tuple[tuple[str, str], ...], State] = {}
         self._texts: dict[str, str] = {self.document.path: self.document.text}
         found = self.checked({})
@@ -149,6 +154,12 @@ class Trials:
         project = self._project or project_of(Path(os.path.abspath(own)), self._config.python)
         read = project.read
         return replace(project, read=lambda path: others[path] if path in others else read(path))
+
+
+def _executed(analysis: Analysis) -> int:
+    """The statements that a check has executed, at least one, where it is remembered."""
+    records = () if analysis.memory is None else analysis.memory.records.values()
+    return max(1, sum(each.steps for each in records))
 
 
 def _key(texts: Texts) -> tuple[tuple[str, str], ...]:

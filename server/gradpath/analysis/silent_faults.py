@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Collection, Iterator
 
@@ -220,11 +221,11 @@ def _receivers(method: ast.FunctionDef) -> tuple[ast.expr, ...]:
     named = {
         each.targets[0].id
         for each in nodes(method)
-        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and _makes(each.value)
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name) and _may_make(each.value)
     }
 
     def is_made(value: ast.expr) -> bool:
-        return _makes(value) or (isinstance(value, ast.Name) and value.id in named)
+        return _may_make(value) or (isinstance(value, ast.Name) and value.id in named)
 
     found: list[ast.expr] = []
     for node in nodes(method):
@@ -239,10 +240,20 @@ def _receivers(method: ast.FunctionDef) -> tuple[ast.expr, ...]:
 def _holds(value: ast.expr) -> bool:
     match value:
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Dict(values=parts):
-            return any(map(_makes, parts))
+            return any(map(_may_make, parts))
         case ast.ListComp(elt=made) | ast.DictComp(value=made):
-            return _makes(made)
+            return _may_make(made)
     return False
+
+
+def _may_make(made: ast.expr) -> bool:
+    """True if an expression calls a class, or a method or function that may make an object of one."""
+    match made:
+        case ast.Call(func=ast.Name(id=name)):
+            return not hasattr(builtins, name)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="self"))):
+            return True
+    return _makes(made)
 
 
 def _makes(made: ast.expr) -> bool:

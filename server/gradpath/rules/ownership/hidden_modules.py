@@ -17,6 +17,7 @@ from gradpath.rules.ownership.lacking import is_drawn, is_of_layer, touched
 from gradpath.rules.ownership.parts import place_of
 from gradpath.source.index import contents, inside, methods_called
 from gradpath.source.nodes import last_name
+from gradpath.support.traversal import reachable
 from gradpath.support.words import words
 
 _COLLECTING = words("add_module named_parameters parameters register_buffer register_module register_parameter setattr")
@@ -130,13 +131,26 @@ def _is_alone(trace: Trace) -> bool:
 
 
 def _is_used_outside(tree: ast.Module, owner: ast.ClassDef, attribute: str, trains: bool) -> bool:
-    """True if code outside of a class reads the attribute anywhere, or makes an object of it and `trains`."""
+    """True if code outside of a class reads the attribute anywhere, or makes an object of it and `trains`.
+
+    What another class, which is neither a base nor an heir, calls the same of its own `self` is another attribute.
+    """
+    family = _family(tree, owner)
     for statement in tree.body:
         if isinstance(statement, ast.ClassDef) and statement.name == owner.name:
             continue
-        if any(each.attr == attribute for each in contents(statement).attributes):
+        apart = isinstance(statement, ast.ClassDef) and statement.name not in family
+        read = (each for each in contents(statement).attributes if each.attr == attribute)
+        if any(not (apart and isinstance(each.value, ast.Name) and each.value.id == "self") for each in read):
             return True
         made = (each.func.id for each in contents(statement).calls if isinstance(each.func, ast.Name))
         if trains and owner.name in made and not isinstance(statement, ast.ClassDef):
             return True
     return False
+
+
+def _family(tree: ast.Module, owner: ast.ClassDef) -> set[str]:
+    """The names of a class, of its bases, and of the classes of the file that have it among theirs."""
+    bases = {each.name: set(map(last_name, each.bases)) for each in tree.body if isinstance(each, ast.ClassDef)}
+    lines = {name: set(reachable([name], lambda each: bases.get(each, ()))) for name in bases}
+    return lines.get(owner.name, set()) | {name for name, line in lines.items() if owner.name in line}

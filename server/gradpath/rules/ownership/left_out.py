@@ -9,11 +9,11 @@ from functools import partial
 from gradpath.autograd.aliases import memory_of, whole_of
 from gradpath.autograd.tensor import PRESUMED, UNSEEN, Node, Shape, Tensor
 from gradpath.findings.gradient_flow import flow_of, lent
-from gradpath.findings.graphs import leaves, takes, terms_of
+from gradpath.findings.graphs import is_sum, leaves, takes, terms_of
 from gradpath.findings.learning import learners
 from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Source, Step
-from gradpath.findings.stories import same_activation, target_of
+from gradpath.findings.stories import same_activation, short_operation, target_of
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes.requirement import given_too
 from gradpath.interpreter.events import BackwardRan, Built, Lent, Mutated, Named, Replaced, Site, Stepped
@@ -23,6 +23,7 @@ from gradpath.rules.ownership.lacking import Lacking, Words, is_of_layer, strang
 from gradpath.source.index import contents, methods_called
 from gradpath.source.nodes import noted
 from gradpath.support.fast_dataclasses import replace
+from gradpath.support.traversal import reachable
 
 
 def left_out(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
@@ -283,9 +284,9 @@ def _named_together(trace: Trace) -> dict[ast.stmt, list[Named]]:
 def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
     """The unseen models that get gradients for the result of a trained one, and that were not passed on.
 
-    A program that calls `train()` of a model, and nowhere asks for its parameters, has forgotten it; but not one that
-    picks a part of the parameters of another model by their names. An attribute that nothing binds was put there by
-    other code, which may train it as well.
+    A program that calls `train()` of a model, and nowhere asks for its parameters, has forgotten it; but not a
+    criterion, which rarely has any, nor where it picks a part of the parameters of another model by their names. An
+    attribute that nothing binds was put there by other code, which may train it as well.
     """
     if any(isinstance(entry.event, Lent) for entry in flow_of(trace)) or not _train_modules(trace):
         return
@@ -298,12 +299,22 @@ def unheld(trace: Trace, source: Source, held: Set[int]) -> Iterator[Lacking]:
             continue
         tree = source.tree(node.site.path)
         asked = _asked(tree).get(tensor.label, set())
-        meant = "train" in asked and not held.isdisjoint(map(id, leaves([node])))
+        meant = "train" in asked and not held.isdisjoint(map(id, leaves([node]))) and not _is_loss(trace, node)
         forgotten = "load_state_dict" not in asked and not _is_handed_on(tree, tensor.label)
         forgotten = forgotten and (_has_unseen_twin(trace, tensor, held) or _has_a_loss(trace, {id(tensor)}, held))
         if asked.isdisjoint(_OTHERWISE) and (meant or forgotten):
             worded = partial(_is_called, trace, node.site, tensor.label)
             yield Lacking((tensor,), node.site, trace.of(Given), worded, repeated=True)
+
+
+def _is_loss(trace: Trace, node: Node) -> bool:
+    """True if a loss is a sum of products of what an unseen call has given, or of what others have made of that."""
+
+    def terms(each: Node) -> Sequence[Node]:
+        weighed = short_operation(each.function) in ("mul", "div")
+        return each.edges if weighed or is_sum(each) or each.function == node.function else ()
+
+    return any(node in set(reachable(run.call.starts, terms)) for run in trace.of(BackwardRan))
 
 
 def _has_unseen_twin(trace: Trace, tensor: Tensor, held: Set[int]) -> bool:

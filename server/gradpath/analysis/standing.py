@@ -58,7 +58,7 @@ def agreed(found: Found, paths: Collection[int], traces: Sequence[Trace]) -> boo
 def stands(found: Found, paths: Paths, source: Source) -> bool:
     """True if a silent fault is found as well when a branch goes the other way each time that it is reached.
 
-    A path reverses one decision at a time, and a branch in a loop is decided again in each iteration. False if that
+    Other paths reverse one decision each, while a branch in a loop is decided again in each iteration. False if that
     takes too long. As far as little was run, a branch is turned around the first time alone as well.
     """
     visits, steps = _visits(found), found.trace.steps
@@ -96,8 +96,8 @@ def _stands_turned(
         if len(group) == 1:
             if answer is Answer.DENIES:
                 return False
-        elif answer is Answer.CONFIRMS:
-            open_groups.append(_hidden(group, found, other, going))
+        elif answer is Answer.CONFIRMS and len(hidden := _hidden(group, found, other, going)) < len(group):
+            open_groups.append(hidden)
         else:
             half = len(group) // 2
             open_groups += [group[:half], group[half:]]

@@ -145,8 +145,10 @@ def _is_of_score(
     if not made:
         return _is_scored(trace, leaf, mine, stray, _stepped_beside(trace, flow[begun + 1 :], stray, mine))
     scored = _is_scored(trace, leaf, mine, stray, made)
-    if not scored and not (_learns_apart(leaf, own, made) and not _is_awaited(flow[:begun], leaf, stray)):
-        return False
+    if not scored:
+        apart = _judged_apart(leaf, own, made)
+        if True not in apart or (False not in apart and _is_awaited(flow[:begun], leaf, stray)):
+            return False
     before = [entry for entry in flow[:begun] if entry.event is own or entry.concerns_any(made)]
     return bool(before) and before[-1].effect is Effect.CLEARED and not before[-1].concerns(leaf)
 
@@ -203,15 +205,14 @@ def _added_to(node: Node) -> Sequence[Node]:
     return node.edges if together and not node.is_open else ()
 
 
-def _learns_apart(leaf: Tensor, own: BackwardRan, made: frozenset[int]) -> bool:
-    """True if a loss of a network is also about what others have made, without a gradient for these."""
+def _judged_apart(leaf: Tensor, own: BackwardRan, made: frozenset[int]) -> set[bool]:
+    """Whether each thing that a network judges for its own loss is what others have made, without a gradient for these.
+
+    A discriminator compares what is so with what is not.
+    """
     outputs = (each for node in own.executed for each in node.outputs if any(one is leaf for one in each.maker))
-    given = (one for each in outputs for one in each.maker if one is not leaf)
-    return any(
-        each.cut is not None and _depends_on(one if each.cut.source is None else each.cut.source, made)
-        for one in given
-        for each in one.lineage()
-    )
+    given = ([each for one in output.maker if one is not leaf for each in one.lineage()] for output in outputs)
+    return {any(each.cut is not None and _depends_on(each.cut.source or each, made) for each in one) for one in given}
 
 
 def _is_awaited(before: Sequence[Entry], leaf: Tensor, ran: BackwardRan) -> bool:

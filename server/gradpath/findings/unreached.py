@@ -82,11 +82,13 @@ def key_of(tensor: Tensor) -> object:
 
 def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
     runs = trace.of(BackwardRan)
+    kept = in_modules(trace) | {id(event.tensor) for event in trace.of(Bound)}
     left = [each for each in learners(trace).values() if each.stepped and not each.given]
+    free = _free_weights(trace, runs, kept)
+    left += free
     if not left or not trace.is_whole or not _is_seen_through(trace, runs):
         return
     reached = {id(leaf.storage) for run in runs for leaf in moved_leaves(run)}
-    kept = in_modules(trace) | {id(event.tensor) for event in trace.of(Bound)}
     changed = _changed_by_hand(trace, runs) | _frozen_for_a_time(trace)
     together: dict[tuple[int, ...], tuple[list[Tensor], tuple[Place, ...], Stepped]] = {}
     for learner in left:
@@ -105,6 +107,8 @@ def _unreached(trace: Trace, source: Source) -> Iterator[Unreached]:
             continue
         if not ways.sure or not severed or any(is_by_setting(trace, source, each) for each in severed):
             continue
+        if learner in free and not all(_is_copied_at_home(trace, tensor, each.cause) for each in severed):
+            continue
         zeros = [
             each for each in severed if each.cause.how in (cuts.DRAW, cuts.STEP)
         ]  # Where these arrive, a gradient was wanted.
@@ -122,6 +126,27 @@ def _is_target(trace: Trace, severed: Severed) -> bool:
     """True if a network was run without gradients for nothing but the target of a loss, as a fixed one is."""
     cause = severed.cause
     return cause.how in SWITCHED_OFF and _taken_as(trace).get(id(cause.tensor)) == {"target"}
+
+
+def _free_weights(trace: Trace, runs: Sequence[BackwardRan], kept: Set[int]) -> list[Learner]:
+    """The weights that modules make themselves, beside layers, and of which no optimizer is known to have any.
+
+    The last step of an optimizer that is not seen, and of which it is not known what it has, is taken for theirs.
+    """
+    steps = [step for step in trace.of(Stepped) if not step.known and not step.models and not step.held]
+    if not steps or trace.of(Given):
+        return []
+    known = learners(trace)
+    used = (each for run in runs for root in run.call.roots for each in root.ancestors())
+    own = (each for each in used if each.operation == "torch.nn.Parameter" and id(each) in kept)
+    return [Learner(each, stepped=[steps[-1]]) for each in dict.fromkeys(own) if id(each) not in known]
+
+
+def _is_copied_at_home(trace: Trace, weight: Tensor, cause: cuts.Cause) -> bool:
+    """True if the class that makes a weight makes a number, an array or a new tensor of it."""
+    owner = class_of(trace, weight.origin.node)
+    here = None if cause.site is None else class_of(trace, cause.site.node)
+    return cuts.is_copy(cause) and owner is not None and owner is here
 
 
 @once

@@ -170,8 +170,8 @@ def _presumed(trace: Trace, source: Source, found: Unreached, groups: Sequence[G
     if _is_presumed(found):
         return f", unless something else trains {'them' if len(groups) > 1 else 'it'}"
     step = found.step
-    unseen = {id(each) for each in step.unseen}
-    presumed = (each for each in groups if any(one.operation == UNSEEN or id(one) in unseen for one in each.tensors))
+    known = {id(each) for each in (*step.parameters, *step.updated)}
+    presumed = (each for each in groups if any(one.operation == UNSEEN or id(one) not in known for one in each.tensors))
     name = next((group.name for group in presumed), "")
     if name and all(given.optimizer is not step.optimizer for given in trace.of(Given)):
         return f", if `{optimizer_name(trace, source, step.site, step.site) or 'the optimizer'}` has its parameters"

@@ -162,7 +162,10 @@ def run_behaviour(
     for parameter, value in arguments.items():
         if isinstance(value, List) and len(inputs.get(parameter, ())) > 1 and (value.open or value.is_longer(machine)):
             forget_count(spec, parameter, results, inputs, arguments)
-    return _returned(machine, behaviour, behaviour.returns, [wrap(result) for result in results], top=True)
+    values = [wrap(result) for result in results]
+    if behaviour.returns == "*" and all(arguments.keys().isdisjoint(each.grad) for each in behaviour.outputs):
+        return List([*values], open=True)  # `where` and `nonzero` give indices for each dimension.
+    return _returned(machine, behaviour, behaviour.returns, values, top=True)
 
 
 def _presume_saved(

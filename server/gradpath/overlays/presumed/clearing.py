@@ -6,13 +6,15 @@ import re
 from functools import cache
 
 from gradpath.interpreter.containers import List, everything_in
+from gradpath.interpreter.iteration import Container
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Origin, Undefined
-from gradpath.interpreter.values import Instance, Unknown, Value
+from gradpath.interpreter.values import Instance, Unknown, Value, is_data
 from gradpath.overlays.presumed.roles import ENGINE, role_of
 from gradpath.overlays.torch.nn import ModuleInstance
 from gradpath.overlays.torch.tensor_value import TensorValue
 from gradpath.support.lazy_regex import regex
+from gradpath.support.traversal import reachable
 from gradpath.support.words import words
 
 
@@ -115,7 +117,23 @@ def _has_state_itself(value: Value) -> bool:
             return role_of(value) in ("model", "optimizer")
         case ModuleInstance():
             return bool(value.parameters()) or value.has_unknown_parts  # A loss such as `nn.MSELoss()` has nothing.
-    return isinstance(value, Instance)
+        case Instance():
+            return not _is_record(value)
+    return False
+
+
+def _is_record(value: Instance) -> bool:
+    """True if an instance holds nothing but numbers, texts and records of such: a configuration."""
+    records = reachable([value], lambda each: [part for part in _parts(each) if isinstance(part, Instance)])
+    held = (part for each in records for part in _parts(each))
+    return not value.cls.open and all(
+        is_data(part) or isinstance(part, Container | tuple) or (isinstance(part, Instance) and not part.cls.open)
+        for part in held
+    )
+
+
+def _parts(instance: Instance) -> list[Value]:
+    return [*everything_in(*instance.attributes.values())]
 
 
 def _is_parameter(value: Value) -> bool:

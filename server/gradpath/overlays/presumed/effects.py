@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Call
-from gradpath.interpreter.values import Arguments, Unknown, Value
+from gradpath.interpreter.values import Arguments, Object, Unknown, Value
 from gradpath.overlays.presumed import clearing, uses
 from gradpath.overlays.presumed.asked import Asked
 from gradpath.overlays.presumed.places import attributes_made
@@ -54,6 +54,15 @@ def _gives_loss(asked: Asked) -> bool:
 
 def _is_optimizer(value: Value) -> bool:
     return isinstance(value, OptimizerInstance) or role_of(value) == "optimizer"
+
+
+def _is_made_to_train(asked: Asked) -> bool:
+    """True for a method, called for training, of an unseen object that was made of what could be trained."""
+    owner = asked.unknown.owner
+    if owner is None or role_of(owner) or not clearing.trains(asked.unknown.name):
+        return False
+    made = owner.origin.arguments if isinstance(owner.origin, Call) else ()
+    return any(isinstance(each, Object | tuple) and clearing.has_state(each) for each in made)
 
 
 def _follows(asked: Asked) -> bool:
@@ -159,6 +168,13 @@ EFFECTS: tuple[Effect, ...] = (
         True,
         "what else is asked of a model within a step is no business of its gradients",
         "presumptions/effects.md#a-method-by-which-a-model-gets-ready",
+    ),
+    Effect(
+        "object that is made to train",
+        _is_made_to_train,
+        True,
+        "what was handed a model or an optimizer when it was made may use it later",
+        "presumptions/effects.md#an-object-that-was-handed-an-optimizer-when-it-was-made",
     ),
 )
 """The effects of calls on gradients; none where no row matches."""

@@ -6,7 +6,7 @@ Nothing that could matter to a gradient is lost with it, and what goes through i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import cache
 
 from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Library, Made
@@ -55,7 +55,8 @@ _OF_ANYTHING = _TRANSFORMS | frozenset(_OPTIONS.split())
 _OF_DATA = frozenset(_FILES.split())
 """Libraries, and modules of them, that give data whatever they are given."""
 
-_TYPES = frozenset({"Path", "PathLike", "bool", "bytes", "float", "int", "ndarray", "str"})
+_TEXTS = frozenset({"Path", "PathLike", "bool", "bytes", "str"})
+_TYPES = _TEXTS | {"float", "int", "ndarray"}
 _HOLDERS = frozenset({"Dict", "List", "Optional", "Sequence", "Tuple", "Union", "dict", "list", "tuple"})
 
 TELLING = frozenset({"device", "dtype", "is_cuda", "is_leaf", "ndim", "requires_grad", "shape", "training"})
@@ -217,23 +218,26 @@ def is_parameter(argument: ast.arg, default: Value) -> bool:
     """True if a parameter takes plain data, by its annotation, its default or its name."""
     if argument.annotation is None and isinstance(default, (int, float)) and default != 0:
         return True  # Whatever it is called: `p_loss=3.0` is no loss.
+    if argument.annotation is not None and _is_type(argument.annotation, _TEXTS):
+        return True  # The `model: str` that is built; a loss may well be annotated as a number.
     if role_of_name(argument.arg):
         return False
-    if argument.annotation is not None and _is_type(argument.annotation):
+    if argument.annotation is not None and _is_type(argument.annotation, _TYPES):
         return True
     return isinstance(default, (bool, str)) or is_option(argument.arg)
 
 
-def _is_type(node: ast.expr) -> bool:
+def _is_type(node: ast.expr, types: Set[str]) -> bool:
+    """True if an annotation is one of some types, or a container of them, or nothing."""
     match node:
         case ast.Constant(value=value):
             return value is None or value is ...
         case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name in _TYPES
+            return name in types
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=parts)) if name in _HOLDERS:
-            return all(map(_is_type, parts))
+            return all(_is_type(each, types) for each in parts)
         case ast.Subscript(value=ast.Name(id=name), slice=part) if name in _HOLDERS:
-            return _is_type(part)
+            return _is_type(part, types)
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _is_type(left) and _is_type(right)
+            return _is_type(left, types) and _is_type(right, types)
     return False

@@ -19,7 +19,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.origins import Attribute, Call, Item
 from gradpath.interpreter.ownership import FlagMissed
 from gradpath.interpreter.values import Arguments, Object, Unknown, Value
-from gradpath.overlays.presumed import missed_flags, model_parts, uses, weights
+from gradpath.overlays.presumed import clearing, missed_flags, model_parts, uses, weights
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import role_of
 from gradpath.overlays.torch.module_methods import DRAWN, note_drawn
@@ -167,6 +167,10 @@ def called(machine: Machine, callee: Unknown, arguments: Arguments) -> None:
     for each in values:
         _doubt(machine, each)
     if freezes is None and (not switches or len(values) != 2):
+        if machine.node in _for_effect(machine.body) and not clearing.only_computes(clearing.dotted_name(callee)):
+            for each in values:
+                if isinstance(each, Unknown) and (_FROZEN, each.number) in machine.remembered:
+                    _forget(machine, each)
         return
     value: Value = values[1] if freezes is None else not freezes
     targets = [callee.owner] if freezes is not None and not values else values[:1]
@@ -207,11 +211,22 @@ def part_set(machine: Machine, model: Unknown, value: Value) -> None:
 
 def thaw(machine: Machine, model: Unknown) -> None:
     """Some of the unseen parameters of a model, or of those that it is a part of, are trained again."""
+    _forget(machine, model)
+    for tensor in weights.of(machine, model):
+        tensor.flag = tensor.flag or tensor.operation == UNSEEN
+
+
+def _forget(machine: Machine, model: Unknown) -> None:
+    """Some of the parameters of a frozen model may be trained again, or others beside them: adapters were put in."""
     for number in model_parts.line(model):
         machine.remembered.pop((_FROZEN, number), None)
         machine.remembered.pop((_WHOLLY, number), None)
-    for tensor in weights.of(machine, model):
-        tensor.flag = tensor.flag or tensor.operation == UNSEEN
+
+
+@noted
+def _for_effect(body: ast.AST) -> frozenset[ast.AST]:
+    """The calls of a body of which the results are not used."""
+    return frozenset(each.value for each in nodes(body) if isinstance(each, ast.Expr))
 
 
 def _thaws_somewhere(machine: Machine) -> bool:

@@ -241,6 +241,10 @@ def written(machine: Machine, owner: Instance | Unknown, name: Value, value: Val
         for each, setting in list(ChainMap(owner.attributes, *shared).items()):
             if isinstance(setting, CONSTANTS) and not each.startswith("__"):
                 owner.attributes[each] = blurred(machine, owner, setting, "attribute set by an unknown name")
+    if isinstance(owner, Instance) and isinstance(value, Instance) and not isinstance(name, str):
+        for each, part in list(owner.attributes.items()):
+            if isinstance(part, Instance):
+                owner.attributes[each] = machine.unknown("part that an unknown name may replace", None, (part, value))
     return named(owner, name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from types import FrameType
 
 import pytest
@@ -12,6 +13,9 @@ from gradpath.source.document import Document
 
 MOST_CALLS = 300_000
 """Calls of functions that a check of such a program may take; one that walks along all ways takes millions."""
+
+MOST_SECONDS = 10.0
+"""Of the processor, for what is walked along without a call, as the hash of a tuple is."""
 
 START = """\
 import copy
@@ -83,10 +87,11 @@ def test_a_check_ends(made: str, used: str) -> None:
         if count > MOST_CALLS:
             raise _TooMany
 
-    before = sys.getprofile()
+    before, began = sys.getprofile(), time.process_time()
     sys.setprofile(note)
     try:
         check(document)
     finally:
         sys.setprofile(before)
     assert count <= MOST_CALLS
+    assert time.process_time() - began < MOST_SECONDS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 
@@ -207,9 +207,9 @@ class _Watch:
     def _holds_graphs(self) -> bool:
         """True if a variable of the body holds a graph that was built after the last backward."""
         machine, since = self._machine, self._machine.spent_before
-        held = reachable(
-            machine.frame.scope.variables.values(), lambda each: each.parts() if isinstance(each, Instance) else ()
-        )
+        variables = machine.frame.scope.variables.values()
+        objects = reachable(_instances(variables), lambda each: _instances(each.parts()))
+        held = chain(variables, (part for each in objects for part in each.parts()))
         return any(machine.library.holds_graph(each, since=since) for each in held)
 
     def round(self) -> Round:
@@ -218,6 +218,10 @@ class _Watch:
 
     def _is_steady(self) -> bool:
         return bool(self._came_to) and self._came_to[0] == self._came_to[-1]
+
+
+def _instances(values: Iterable[Value]) -> list[Instance]:
+    return [each for each in values if isinstance(each, Instance)]
 
 
 def _place(machine: Machine, node: ast.AST) -> Hashable:

@@ -15,11 +15,21 @@ from gradpath.findings.gradient_flow import (
     optimizer_name,
     updated_by_hand,
 )
+from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import following, same_activation, with_time
 from gradpath.findings.syntax import ancestry, call_of, function_of, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.events import BackwardRan, Mutated, Replaced, Site, Stepped, Stored, iterations_between
+from gradpath.interpreter.events import (
+    BackwardRan,
+    Cleared,
+    Mutated,
+    Replaced,
+    Site,
+    Stepped,
+    Stored,
+    iterations_between,
+)
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.loops.repeated_terms import repeated_terms
@@ -43,7 +53,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             concerning[tensor].append(index)
     for indices in dict.fromkeys(map(tuple, concerning.values())):  # Most tensors share the fate of others.
         for first, again, second in _added(trace, [flow[index] for index in indices]):
-            if not _only_shows(trace, first, second):
+            if not _only_shows(trace, first, second) and not _is_for_others(trace, first, again, second):
                 reported.add(again.site.node)
                 yield _report(trace, source, first, again, second)
     for read, again, sum_read in summed_reads(trace):
@@ -66,7 +76,7 @@ Update = Stepped | Mutated | Replaced
 
 
 def _added(trace: Trace, flow: Sequence[Entry]) -> Iterator[tuple[Update, BackwardRan, Update]]:
-    """A step, a backward in a later iteration, and the same step again, with no clearing between the steps."""
+    """A step, a backward after it, and the same step or one of the same loop, with no clearing between the steps."""
     used: Update | None = None
     added: BackwardRan | None = None
     for entry in flow:
@@ -82,17 +92,36 @@ def _added(trace: Trace, flow: Sequence[Entry]) -> Iterator[tuple[Update, Backwa
 
 
 def _is_again(trace: Trace, first: Update, second: Update) -> bool:
-    """True if it is one step of the program, in two iterations of a loop.
+    """True if it is one step of the program, in two iterations of a loop, or two of one optimizer in a loop.
 
     A function that makes its own optimizer is called once for each: it takes two calls of one optimizer.
     """
     loop = iterations_between(first.site.loops, second.site.loops)
     if first.site.node is not second.site.node:
-        return False
+        own = isinstance(first, Stepped) and isinstance(second, Stepped) and first.optimizer is second.optimizer
+        return own and _is_in_loop(trace, first.site) and _is_in_loop(trace, second.site)
     if loop is None:
         return _asks_again(first, second)
     calls = isinstance(trace.loops.get(loop), ast.FunctionDef | ast.AsyncFunctionDef)
     return not calls or _optimizer_of(first) is _optimizer_of(second)
+
+
+def _is_for_others(trace: Trace, first: Update, again: BackwardRan, second: Update) -> bool:
+    """True if a backward between two steps of the program is for other parameters, which are cleared right before it.
+
+    Whether these two are to learn from it is another question, of gradients that are left where they are not for.
+    """
+    if first.site.node is second.site.node:
+        return False
+    since, until = trace.place_of(first), trace.place_of(again)
+    reached = {id(each) for each in reached_leaves(again)}
+    cleared = (each for each in trace.of(Cleared) if since < trace.place_of(each) < until)
+    return any(not reached.isdisjoint(map(id, each.tensors)) for each in cleared)
+
+
+def _is_in_loop(trace: Trace, site: Site) -> bool:
+    """True if something happens in a loop of the program, and not just in one of several calls."""
+    return any(isinstance(trace.loops.get(loop), ast.For | ast.AsyncFor | ast.While) for loop, _ in site.loops)
 
 
 def _optimizer_of(update: Update) -> object:
@@ -123,17 +152,21 @@ def _report(
             whole = not isinstance(first, Stepped)
     update = statement_of(trace, first.site.node) if whole else None
     backward, step = source.short(again.site, limit=32), source.short(first.site, update, limit=32)
-    asked = iterations_between(first.site.loops, second.site.loops) is None
+    at_once = iterations_between(first.site.loops, second.site.loops) is None
+    asked = at_once and first.site.node is second.site.node
     when = "asked again" if asked else following(trace, again.site, first.site)
+    both = "both" if at_once else "all iterations' gradients"
+    place = "between the two steps" if at_once else "once in each iteration, before the backward"
+    place = "once in each call of the closure, before the backward" if asked else place
     return Report(
         again.site,
         f"`{backward}` adds to gradients that `{step}` has used already: nothing clears them",
         (
             Step(first.site, "uses the gradients"),
             Step(again.site, with_time(when, "adds to the old ones")),
-            *([] if asked else [Step(second.site, "uses the sum of all iterations' gradients")]),
+            *([] if asked else [Step(second.site, f"uses the sum of {both}")]),
         ),
-        help=f"clear the gradients once in each {'call of the closure' if asked else 'iteration'}, before the backward",
+        help=f"clear the gradients {place}",
         fixes=source.proposed(_fixes_of(trace, source, second, again)),
     )
 

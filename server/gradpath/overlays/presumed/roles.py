@@ -142,7 +142,12 @@ def role_of(value: Value) -> str:
     role = _role_of_kept(value) or role_of_name(value.name or value.label)
     of_data = value.is_data and isinstance(value.origin, Attribute)  # `self.opt`, which is read like settings.
     data = role and (of_data or is_of_settings(value))  # `cfg.model` has the settings of a model.
+    data = data or (role == "loader" and _is_from_file(value))  # Tensors in a file may require gradients.
     return "" if data or (role == "model" and value.kind in OF_TENSORS) else role
+
+
+def _is_from_file(value: Unknown) -> bool:
+    return isinstance(value.root, Library) and value.root.name == "torch.load"
 
 
 def _role_of_kept(value: Unknown) -> str:

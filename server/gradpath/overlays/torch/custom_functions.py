@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from gradpath.autograd import backward as engine
 from gradpath.autograd.errors import AutogradError, FaultKind
 from gradpath.autograd.gradients import Graphs
-from gradpath.autograd.provenance import OPEN, of_any
+from gradpath.autograd.provenance import OPEN, Presumption, of_any
 from gradpath.autograd.tensor import BackwardCall, Creation, Node, Saved, Tensor
 from gradpath.interpreter.classes import innermost
 from gradpath.interpreter.containers import List
@@ -29,6 +29,7 @@ from gradpath.interpreter.values import (
 )
 from gradpath.overlays.frameworks import engines
 from gradpath.overlays.namespace import Names
+from gradpath.overlays.presumed.presumed_tensors import presume_tensor
 from gradpath.overlays.registry import Caller
 from gradpath.overlays.torch import returned_gradients
 from gradpath.overlays.torch.operations import tensors_in
@@ -191,7 +192,7 @@ def _apply(machine: Machine, arguments: Arguments) -> Value:
     if not machine.autograd.grad_enabled:
         return result
     if not requiring:
-        return _in_doubt(machine, result, tuple(values)) if unseen else result
+        return _in_doubt(machine, result, tuple(values)) if unseen else _without_graph(machine, result, values)
     reached = [(tensor, edge) for tensor in requiring if (edge := machine.autograd.edge(tensor)) is not None]
     edges = tuple(edge for _, edge in reached)
     node = Node(cls.name, edges, machine.site(), provenance=of_any(each.provenance for each in edges))
@@ -221,6 +222,19 @@ def _in_doubt(machine: Machine, result: Value, values: tuple[Value, ...]) -> Val
         case _:
             unsure = False
     return machine.unknown("Function.apply", None, values) if unsure else result
+
+
+def _without_graph(machine: Machine, result: Value, values: Sequence[Value]) -> Value:
+    """The result where no argument requires a gradient: it has no graph on the conditions on which they have none."""
+    plain = [each for each in values if isinstance(each, Unknown) and isinstance(each.provenance, Presumption)]
+    for part in result if isinstance(result, tuple) else (result,):
+        if isinstance(part, Unknown) and plain:
+            part.provenance = plain[0].provenance
+    given = tensors_in(machine, (*values, *(presume_tensor(machine, each) for each in plain)))
+    for tensor in tensors_in(machine, result):
+        if given and tensor.base is None and tensor not in given:
+            tensor.maker = tuple(given)
+    return result
 
 
 def _attach(machine: Machine, result: Value, node: Node, context: ContextObject, inputs: list[Tensor]) -> Value:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gradpath.interpreter.iteration import Iteration
 from gradpath.interpreter.machine import Machine
+from gradpath.interpreter.numbers import AtLeast
 from gradpath.interpreter.origins import Made
 from gradpath.interpreter.ranges import Numbers
 from gradpath.interpreter.values import Unknown, Value, identity
@@ -32,45 +33,84 @@ def lengths_of(machine: Machine, value: Value) -> Sequence[Length]:
 _IN_THE_LAST = {"eq": True, "gt": False, "le": True}
 """The results, in the last iteration, of comparing a final value with a current one."""
 
+Question = tuple[str, Unknown, Value, bool]
+"""A comparison of two values, and its result in the last iteration; in those before it is the other one."""
 
-def is_last(machine: Machine, iterated: Value, item: Value, done: int) -> bool:
-    """True if the path has decided that there are no more iterations than so many, of which `item` is the last."""
+
+class Ending:
+    """What a path has decided on the end of a loop over an unknown number of items."""
+
+    def __init__(self, machine: Machine, iterated: Value) -> None:
+        self._machine = machine
+        self._iterated = iterated
+        self._is_put_off = False
+
+    def is_decided(self, item: Value, done: int) -> bool:
+        """True if there are no more iterations than so many, of which `item` is the last."""
+        return any(answer is last for answer, last in self._answers(item, done))
+
+    def is_put_off(self, item: Value, done: int) -> bool:
+        """True if there is one more, because the last one so far is not the last: the next one will be."""
+        answers = [] if self._is_put_off else list(self._answers(item, done))
+        self._is_put_off = bool(answers) and all(answer is not last for answer, last in answers)
+        return self._is_put_off
+
+    def begin(self, item: Value, done: int) -> None:
+        """An iteration begins: if the end was put off to it, the path takes it for the last one."""
+        if self._is_put_off:
+            for operator, left, right, last in _questions(self._machine, self._iterated, item, done):
+                for reflected in (True, False) if operator in _COMPARED else ():
+                    self._machine.assume(left.compare(self._machine, operator, right, reflected), last)
+
+    def _answers(self, item: Value, done: int) -> Iterator[tuple[bool, bool]]:
+        """The decisions that tell whether an iteration is the last, each with what it is in the last."""
+        for operator, left, right, last in _questions(self._machine, self._iterated, item, done):
+            for answer in _answers(self._machine, operator, left, right):
+                yield answer, last
+
+
+def _questions(machine: Machine, iterated: Value, item: Value, done: int) -> Iterator[Question]:
     if isinstance(iterated, Unknown):
-        return _is_end(machine, iterated, item)
-    if not isinstance(iterated, Iteration):
-        return False
-    for value, number in _ends(machine, iterated.lengths, done):
-        for operator, outcome in _IN_THE_LAST.items():
-            if outcome in _answers(machine, operator, value, number):
-                return True
-    return iterated.numbers is not None and _is_last_number(machine, iterated.numbers, item)
+        yield from _of_end(machine, iterated, item)
+    elif isinstance(iterated, Iteration):
+        for value, number in _ends(machine, iterated.lengths, done):
+            for operator, outcome in _IN_THE_LAST.items():
+                yield from ((operator, value, each, outcome) for each in _numbers_like(machine, number, item))
+        if iterated.numbers is not None:
+            yield from _of_numbers(machine, iterated.numbers, item)
+
+
+def _numbers_like(machine: Machine, number: int, item: Value) -> Iterator[Value]:
+    """A number, and the value that is as much where the counter in an item stands for later ones as well."""
+    yield number
+    counter = item[0] if isinstance(item, tuple) and item else item
+    if isinstance(counter, AtLeast):
+        yield counter.binary(machine, "add", number - counter.minimum, False)
 
 
 def _answers(machine: Machine, operator: str, left: Unknown, right: Value) -> Iterator[bool]:
     """The path's decision on a comparison."""
-    for reflected in (True, False):
-        asked = machine.unknowns.get(("compare", operator, reflected, left.number, identity(right)))
+    ends = left.number, identity(right)
+    keys = (("is", *ends),) if operator == "is" else [("compare", operator, each, *ends) for each in (True, False)]
+    for key in keys:
+        asked = machine.unknowns.get(key)
         answer = None if asked is None else machine.decided(asked)
         if answer is not None:
             yield answer
 
 
-def _is_end(machine: Machine, iterated: Unknown, item: Value) -> bool:
-    """True if the path has decided that an item is the last one: `x != items[-1]` was false."""
+def _of_end(machine: Machine, iterated: Unknown, item: Value) -> Iterator[Question]:
+    """`x != items[-1]`, and `x is items[-1]`."""
     end = machine.unknowns.get(("item", iterated.number, identity(-1)))
-    if not isinstance(item, Unknown) or not isinstance(end, Unknown):
-        return False
-    pairs: Sequence[tuple[Unknown, Unknown]] = ((item, end), (end, item))
-    if any(outcome for one, other in pairs for outcome in _answers(machine, "eq", one, other)):
-        return True
-    if any(not outcome for one, other in pairs for outcome in _answers(machine, "ne", one, other)):
-        return True
-    same = (machine.unknowns.get(("is", one.number, identity(other))) for one, other in pairs)
-    return any(each is not None and machine.decided(each) is True for each in same)
+    if isinstance(item, Unknown) and isinstance(end, Unknown):
+        for one, other in ((item, end), (end, item)):
+            yield "eq", one, other, True
+            yield "ne", one, other, False
+            yield "is", one, other, True
 
 
-def _is_last_number(machine: Machine, numbers: Numbers, item: Value) -> bool:
-    """True if the path has decided that a range comes to its end: by a comparison of its number with its end."""
+def _of_numbers(machine: Machine, numbers: Numbers, item: Value) -> Iterator[Question]:
+    """Comparisons of a range's number with its end that come out otherwise in the last iteration alone."""
     sign, step = (1, numbers.step) if numbers.step > 0 else (-1, -numbers.step)
     for number, more in _near(machine, item, step):
         for end, beyond in _near(machine, numbers.stop, step):
@@ -78,11 +118,10 @@ def _is_last_number(machine: Machine, numbers: Numbers, item: Value) -> bool:
                 shift = more - beyond if left is number else beyond - more
                 if not isinstance(left, Unknown):
                     continue
-                for operator in _COMPARED:
-                    for outcome in _answers(machine, operator, left, right):
-                        if _tells(_COMPARED[operator], shift, towards, step, outcome):
-                            return True
-    return False
+                for operator, compare in _COMPARED.items():
+                    for last in (True, False):
+                        if _tells(compare, shift, towards, step, last):
+                            yield operator, left, right, last
 
 
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
@@ -105,6 +144,8 @@ def _near(machine: Machine, value: Value, step: int) -> Iterator[tuple[Value, in
     distances = sorted({sign * each for each in (0, 1, 2, step) for sign in (1, -1)})
     if isinstance(value, int):
         yield from ((value + each, each) for each in distances)
+    elif isinstance(value, AtLeast):
+        yield from ((value.binary(machine, "add", each, False), each) for each in distances)
     elif isinstance(value, Unknown):
         yield value, 0
         for each in distances:

@@ -13,7 +13,7 @@ from gradpath.interpreter.endings import BREAK, CONTINUE, Raised, Signal, Steps
 from gradpath.interpreter.expressions import evaluate, settled
 from gradpath.interpreter.iteration import Container, Iteration, gone_through, iterate, known_items, use_up
 from gradpath.interpreter.late import Counters, Late, advance, counters_of, forget
-from gradpath.interpreter.lengths import is_last
+from gradpath.interpreter.lengths import Ending
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.numbers import LateNumber
 from gradpath.interpreter.origins import Made
@@ -63,8 +63,8 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
     late = Late(machine, counters_of(machine) if has_late or isinstance(iterable, Iteration) else [], length)
     share = _Share(machine, node)
     loop = machine.enter_loop(node)
-    depth = len(machine.frame.loops)
-    done = 0
+    ending = Ending(machine, iterable if endless else None)
+    depth, done = len(machine.frame.loops), 0
     item: Value = None
     signal: Signal = None
     watch = _Watch(machine, last)
@@ -72,17 +72,17 @@ def run_for(machine: Machine, node: ast.For | ast.AsyncFor, assign: Assign, run_
         while True:
             if may_be_steady and done in (1, STEADY, FEW):
                 limit = max(watch.limit(done), seen)
-            if done == limit and late.asks_for_more():
-                limit += 1
-            over = done == limit or late.is_over() or (done > 0 and endless and is_last(machine, iterable, item, done))
+            limit += done == limit and (late.asks_for_more() or ending.is_put_off(item, done))
             machine.node = node.iter
             loop.begin(done + 1)
+            over = done == limit or late.is_over() or (done > 0 and ending.is_decided(item, done))
             if over or (item := next(host, _END)) is _END:
                 break
             done += 1
             machine.node = node.target
             if (done == limit and has_late) or _gives_late_items(machine, iterable):
                 item = _late_item(machine, loop.number, late, iterable, item, done)
+            ending.begin(item, done)
             assign(machine, node.target, item)
             signal = yield from run_block(machine, node.body)
             if signal is not None and signal is not CONTINUE:

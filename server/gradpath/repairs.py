@@ -176,6 +176,7 @@ class Way(Enum):
     DELETE_SECOND = _T.DELETE, "Delete the second call"
     REDUCE_BY = _T.REDUCE, "Reduce it with `{text}`"
     REDUCE_BEFORE = _T.REDUCE, "Reduce it before {lines}: `{text}`"
+    CALL_BACKWARD = _T.CALL, "Call `{text}`, which fills the gradients"
     CALL_IT = _T.CALL, "Call it: `{text}`"
     DO_IN_PLACE = _T.ASSIGN, "Do it in place: `{text}`"
     ASSIGN_TO = _T.ASSIGN, "Assign the result to {what}"

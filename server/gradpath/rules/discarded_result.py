@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
+from gradpath.findings.lost_gradients import is_expected, lost_gradients
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.syntax import ancestry, statement_of
 from gradpath.fixes import edits
-from gradpath.interpreter.events import Discarded
+from gradpath.fixes.substitution import substituted
+from gradpath.interpreter.events import Discarded, Site
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
 from gradpath.rules.ownership.unloaded_states import unloaded
@@ -48,6 +50,9 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
                 trace, source, event, added
             ):
                 yield _of_sum(trace, source, event, left)
+    for run in lost_gradients(trace):
+        if isinstance(run.site.node, ast.Call):
+            yield _of_gradients(source, run.site, run.site.node)
     yield from unloaded(trace, source)
 
 
@@ -57,7 +62,7 @@ def _is_lost_sum(trace: Trace, source: Source, event: Discarded, added: ast.BinO
     Where it is seen what learns nothing by that, `unreached-parameter` tells it.
     """
     is_sum = isinstance(added.op, (ast.Add, ast.Sub)) and event.tensor is not None and event.tensor.requires_grad
-    if not is_sum or _is_expected(trace, added) or not _is_repeated(trace, added):
+    if not is_sum or is_expected(trace, added) or not _is_repeated(trace, added):
         return False
     return all(each.site.node is not added for each in left_out_losses(trace, source))
 
@@ -87,7 +92,7 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
     if call.func.attr in _REDUCTIONS and not all(map(_is_dimension, call.args)):
         return False
     receiver = _start(call.func)
-    if not isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript)) or _is_expected(trace, call):
+    if not isinstance(receiver, (ast.Name, ast.Attribute, ast.Subscript)) or is_expected(trace, call):
         return False
     result = event.tensor
     if result is None:
@@ -97,6 +102,21 @@ def _is_slip(trace: Trace, event: Discarded, call: ast.AST) -> bool:
     if not own and call.func.attr not in _MOVES:
         return False
     return _is_repeated(trace, call)
+
+
+def _of_gradients(source: Source, site: Site, call: ast.Call) -> Report:
+    text = source.short(site, limit=40)
+    loss = call.args[0] if call.args and isinstance(call.args[0], ast.Name | ast.Attribute) else None
+    alone = loss is not None and len(call.args) < 3 and not call.keywords
+    backward = f"{source.text(site, loss)}.backward()" if alone else ""
+    repair = Repair(Way.CALL_BACKWARD, text=backward)
+    return Report(
+        site,
+        f"`{text}` returns the gradients, which are thrown away: no `.grad` is filled",
+        (Step(site, "its result is thrown away"),),
+        help="call `backward()`, which fills `.grad`, or use what `torch.autograd.grad` returns",
+        fixes=source.proposed(substituted(source, repair, {call: site}, backward)) if backward else (),
+    )
 
 
 def _is_dimension(argument: ast.expr) -> bool:
@@ -129,18 +149,6 @@ def _is_gradient(receiver: ast.expr) -> bool:
 def _is_of_tensors(call: ast.Call, name: str) -> bool:
     """True if only tensors have such a method; also `clamp` has bounds of these names nowhere else."""
     return name in _TENSORS_ALONE or (name == "clamp" and any(each.arg in ("min", "max") for each in call.keywords))
-
-
-def _is_expected(trace: Trace, call: ast.AST) -> bool:
-    """True if the call may be there to see it fail."""
-    return any(_expects(each) for each in ancestry(trace, call))
-
-
-def _expects(block: ast.AST) -> bool:
-    """True if the code of a block may be meant to fail: it is a `try`, or a `with pytest.raises`."""
-    if isinstance(block, (ast.With, ast.AsyncWith)):
-        return any("raises" in ast.dump(item.context_expr) for item in block.items)
-    return isinstance(block, ast.Try)
 
 
 def _subject(source: Source, event: Discarded, call: ast.Call, method: ast.Attribute) -> ast.expr:

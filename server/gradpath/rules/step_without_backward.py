@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from gradpath.autograd.tensor import PRESUMED, Node, Tensor
 from gradpath.diagnostic import Edit, Fix, Level, Range, Safety
 from gradpath.findings.gradient_flow import Effect, Entry, flow_of, has_run_loops, lent
-from gradpath.findings.graphs import executed_nodes, leaves, leaves_with_gradient
+from gradpath.findings.graphs import executed_nodes, leaves, leaves_with_gradient, reached_leaves
 from gradpath.findings.learning import has_strangers
+from gradpath.findings.lost_gradients import lost_gradients
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.rewrapping import rewrappings
 from gradpath.findings.stories import same_activation, target_of
@@ -62,7 +63,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         never = (seen or all(_takes_none(trace, step) for step in same)) and all(_never(flow, step) for step in same)
         never = never or _holds_frozen_models(trace, same)
         missed = (never and _is_missed(trace, same)) or _trains_copies(trace, flow, same) or _is_only_named(trace, same)
-        if missed and not any(rewrappings(trace)):
+        if missed and not any(rewrappings(trace)) and not lost_gradients(trace):
             yield _report(trace, source, same[0], None)  # A path that comes to it once speaks against it.
     yield from repeated_steps(trace, source)
     yield from unused_backwards(trace, source)
@@ -90,6 +91,7 @@ def _comes_late(flow: Sequence[Entry], steps: Sequence[Stepped]) -> BackwardRan 
                 if waiting is not None or not (cleared or first):
                     return None
                 waiting, fresh = step, fresh or cleared
+                emptied.clear()
             case Cleared() as event if _finds_none(steps, event, emptied):
                 if waiting is not None:
                     return None
@@ -220,10 +222,14 @@ def _never(flow: Sequence[Entry], step: Stepped) -> bool:
 
 def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | None) -> Report:
     text = source.short(step.site, limit=40)
+    foreign = late is not None and _is_for_another(trace, late, step)
     other = late or _backward_near(trace, step)
     steps = [Step(step.site, "finds no gradient")]
     if other is None:
         headline = f"`{text}` changes nothing: there is no backward"
+    elif foreign:
+        steps.append(Step(other.site, "is for another optimizer"))
+        headline = f"`{text}` changes nothing: no backward runs after its gradients are cleared"
     elif late:
         steps.append(Step(late.site, "comes when the step is over"))
         headline = f"`{text}` changes nothing: the backward comes after it"
@@ -232,7 +238,7 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
         headline = f"`{text}` changes nothing: no backward gives its parameters a gradient"
         if _takes_none(trace, step):
             headline = f"`{text}` changes nothing: what it has requires no gradient"
-    if other is None:
+    if other is None or foreign:
         way = "call `backward()` on the loss before the step"
     elif late:
         way = "step after the `backward()`, before the gradients are cleared"
@@ -251,8 +257,16 @@ def _report(trace: Trace, source: Source, step: Stepped, late: BackwardRan | Non
         headline,
         tuple(steps),
         help=way,
-        fixes=source.proposed(_fixes(trace, source, step, other.site if other is not None else None)),
+        fixes=source.proposed(_fixes(trace, source, step, None if other is None or foreign else other.site)),
     )
+
+
+def _is_for_another(trace: Trace, run: BackwardRan, step: Stepped) -> bool:
+    """True if another optimizer steps by a backward in the same iteration."""
+    reached, since = set(map(id, reached_leaves(run))), trace.place_of(run)
+    others = (each for each in trace.of(Stepped) if each.optimizer is not step.optimizer)
+    later = (each for each in others if each.site.loops == run.site.loops and trace.place_of(each) > since)
+    return any(not reached.isdisjoint(map(id, each.held)) for each in later)
 
 
 def _frozen_at(trace: Trace, step: Stepped) -> Site | None:

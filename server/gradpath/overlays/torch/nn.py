@@ -330,6 +330,29 @@ class ModuleClass(Class):
         )
 
 
+class LossBase(ModuleClass):
+    """`_Loss` and `_WeightedLoss`, of which PyTorch's criteria are made: modules with a `reduction`."""
+
+    __slots__ = ()
+
+    def native_member(self, name: str) -> Value:
+        return NativeFunction(f"{self.name}.__init__", self._initialise) if name == "__init__" else UNDEFINED
+
+    def _initialise(self, machine: Machine, arguments: Arguments) -> Value:
+        module, *given = arguments.positional
+        if isinstance(module, ModuleInstance):
+            names = ("weight", *_OF_LOSSES) if self.name == "_WeightedLoss" else _OF_LOSSES
+            known = {"reduction": "mean", **dict(zip(names, given, strict=False)), **arguments.keywords}
+            if arguments.open or any(known.get(name) is not None for name in _OF_LOSSES[:2]):
+                known["reduction"] = machine.unknown("reduction", made=Made.NUMBER)
+            for name in ("reduction", *names[:-3]):
+                module.set_attribute(machine, name, known.get(name))
+        return None
+
+
+_OF_LOSSES = ("size_average", "reduce", "reduction")
+
+
 def parameters_in(value: Value, depth: int = 3) -> list[Tensor]:
     """The parameters, and other leaves, that require grad, of a module or in a container."""
     match value:
@@ -425,4 +448,10 @@ def tensors_of(values: list[tuple[str, TensorValue]]) -> tuple[Tensor, ...]:
 MODULE = ModuleClass("Module")
 
 
-NAMES: Names = {"torch.nn.Module": MODULE, "torch.nn.modules.module.Module": MODULE, "torch.nn.modules.Module": MODULE}
+NAMES: Names = {
+    "torch.nn.Module": MODULE,
+    "torch.nn.modules.module.Module": MODULE,
+    "torch.nn.modules.Module": MODULE,
+    "torch.nn.modules.loss._Loss": LossBase("_Loss", [MODULE]),
+    "torch.nn.modules.loss._WeightedLoss": LossBase("_WeightedLoss", [MODULE]),
+}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from gradpath.autograd.backward import backward
-from gradpath.autograd.tensor import Tensor
+from gradpath.autograd.tensor import SWITCHED_OFF, Tensor
 from gradpath.interpreter.entered import Entered
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
@@ -17,8 +17,8 @@ from gradpath.overlays.frameworks import engines
 from gradpath.overlays.presumed import conditions
 from gradpath.overlays.presumed.roles import TARGET, role_of, role_of_name
 from gradpath.overlays.torch.operations import tensors_in
-from gradpath.source.index import methods_called
-from gradpath.source.nodes import Definition, noted
+from gradpath.source.index import holds, inside, methods_called, variables
+from gradpath.source.nodes import Definition, last_name, noted
 from gradpath.support.lazy_regex import regex
 
 _WORDS = regex(r"(?<![a-z])(loss|criterion|objective)(?![a-z])|Loss(?![a-z])|Criterion(?![a-z])|loss$")
@@ -78,13 +78,24 @@ def back_propagate(machine: Machine, entered: Entered, result: Value) -> None:
     owner = None if function.owner is None else function.owner.name
     if not roots and isinstance(function.node, Definition) and is_criterion(function.node, owner):
         roots = tensors[:1]
-    if roots and not _is_cut_on_purpose(roots[0]):
+    if roots and not _is_cut_on_purpose(roots[0]) and not _is_made_while_off(roots[0], function.node):
         engines.at_result(machine, function, lambda: backward(machine.autograd, roots, seeds=()))
 
 
 def _is_cut_on_purpose(loss: Tensor) -> bool:
     """True if a loss is computed or handed out without its graph, as a number for the log is."""
     return loss.cut is not None and loss.cut.how.rpartition(".")[2] in _ON_PURPOSE
+
+
+def _is_made_while_off(loss: Tensor, function: ast.AST) -> bool:
+    """True if the function itself switches gradients off for the operation that gives the loss."""
+    blocks = [each for each in inside(function, ast.With) if _switches_off(each)]
+    return any(holds(block, frame.node) for frame in loss.origin.frames() for block in blocks)
+
+
+def _switches_off(block: ast.With) -> bool:
+    heads = [name for item in block.items for name in variables(item.context_expr)]
+    return any(last_name(each) in SWITCHED_OFF for each in heads)
 
 
 _ON_PURPOSE = frozenset({"data", "detach", "inference_mode", "no_grad"})

@@ -106,14 +106,15 @@ def line(model: Unknown) -> list[int]:
 
 
 def _holder(model: Unknown) -> Unknown | None:
-    """The model that a model is a part of: an attribute, an item like `model.blocks[0]`, or one of its children."""
+    """The model that a model is a part of: an attribute, an item like `model.blocks[0]`, or what its methods give."""
     if model.owner is not None:
         return model.owner
     match model.origin:
         case Item(of=Unknown() as whole):
             return whole
         case Call(of=Unknown(name=name, owner=Unknown() as whole)):
-            return whole if name in CHILDREN or name.startswith("get_") or whole.name == "_modules" else None
+            known = name in CHILDREN or name.startswith("get_") or whole.name == "_modules"
+            return whole if known or role_of(whole) == "model" else None
     return None
 
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence, Set
+from itertools import pairwise
 from typing import TypeVar
 
 from gradpath.autograd.tensor import SWITCHED_OFF, Node, Tensor
 from gradpath.findings.graphs import leads_to, reach
 from gradpath.findings.report import Source
-from gradpath.interpreter.events import BackwardRan, Bound, Site, Stored, iterations_between, parts_of, tensor_of
+from gradpath.interpreter.events import (
+    BackwardRan,
+    Bound,
+    Handed,
+    Site,
+    Stored,
+    iterations_between,
+    parts_of,
+    tensor_of,
+)
 from gradpath.interpreter.trace import Trace
 from gradpath.rules.loops.kept_graphs import SUMS, certainly_below
 from gradpath.source.index import contents, head_of, inside, variables
@@ -67,9 +77,20 @@ def _stored(trace: Trace, executed: Set[Node], source: Source) -> Iterator[Growi
                 continue
             if not any(_made_at(each) is _made_at(tensor) and each is not tensor for each in later):
                 continue
+            if _is_handed_on(trace, [each for each in everything if _made_at(each) is _made_at(tensor)]):
+                continue
             way_in = _way_in(trace, tensor) or kept[0]
             if not any(may_be_learned_from(trace, source, each) for each in (way_in, last)):
                 yield Growing(way_in.site, tensor, trained)
+
+
+def _is_handed_on(trace: Trace, states: Sequence[Tensor]) -> bool:
+    """True if each state was computed from the one before, and unseen code was handed what it may back-propagate."""
+    nodes = [each.node for each in states if each.node is not None]
+    if not all(leads_to(later, node) for node, later in pairwise(nodes)):
+        return False
+    handed = (each.node for event in trace.of(Handed) for each in event.tensors if each.node is not None)
+    return any(leads_to(each, node) for each in handed for node in nodes)
 
 
 def goes_over_few(trace: Trace, loop: int | None) -> bool:

@@ -18,6 +18,7 @@ from gradpath.rules.terms.constant_terms import Term, constant_terms
 from gradpath.rules.terms.cut_states import cut_states
 from gradpath.rules.terms.cut_terms import flat_terms
 from gradpath.rules.terms.drawn_terms import drawn_terms
+from gradpath.rules.terms.dropped_sums import dropped_sums
 from gradpath.rules.terms.idle_functions import idle_functions
 from gradpath.rules.terms.left_out_losses import late_terms, left_out_penalties
 from gradpath.rules.terms.overwritten_losses import overwritten_losses
@@ -57,6 +58,7 @@ def _found(trace: Trace, source: Source, ran: BackwardRan, blocks: Set[ast.AST |
     yield from left_out_penalties(trace, source, ran)
     yield from late_terms(trace, source, ran)
     yield from overwritten_losses(trace, source, ran)
+    yield from dropped_sums(trace, source, ran)
     yield from idle_functions(trace, source, ran)
     yield from cut_states(trace, source, ran)
 

@@ -27,7 +27,7 @@ def overwritten_losses(trace: Trace, source: Source, ran: BackwardRan) -> Iterat
     for statement, bound in _in_loops(trace).items():
         own = [each for each in bound if len(each.site.loops) > around and each.site.loops[:around] == ran.site.loops]
         last = own[-1].tensor if len(own) > 1 else None
-        if last is None or not _is_loss(last, ran) or not _takes_all(trace, statement):
+        if last is None or not is_loss(last, ran) or not _takes_all(trace, statement):
             continue
         depth = len(own[-1].site.loops)
         missed = [each for each in own[:-1] if len(each.site.loops) == depth and _is_missed(trace, statement, each)]
@@ -62,7 +62,7 @@ def _in_loops(trace: Trace) -> dict[ast.stmt, list[Bound]]:
     return found
 
 
-def _is_loss(value: Tensor, ran: BackwardRan) -> bool:
+def is_loss(value: Tensor, ran: BackwardRan) -> bool:
     """True if a backward goes through a value that is one number for sure: its root, or a term."""
     if value.node not in ran.executed:
         return False

@@ -32,6 +32,7 @@ from gradpath.interpreter.events import (
 )
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
+from gradpath.rules.loops.kept_gradients import kept_gradients
 from gradpath.rules.loops.repeated_terms import repeated_terms
 from gradpath.rules.loops.stray_gradients import stray_gradients
 from gradpath.rules.loops.summed_reads import summed_reads
@@ -69,6 +70,7 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         if stray.own.site.node not in reported:
             fixes = source.proposed(_fixes(trace, source, stray.step, stray.own))
             yield replace(stray.report(trace, source), fixes=fixes)
+    yield from kept_gradients(trace, source)
 
 
 Update = Stepped | Mutated | Replaced

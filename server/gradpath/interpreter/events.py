@@ -205,10 +205,11 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class GradientSet:
-    """`tensor.grad` was given a value by hand."""
+    """`tensor.grad` was given a value by hand: a tensor, where that is known."""
 
     tensor: Tensor
     site: Site
+    value: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)

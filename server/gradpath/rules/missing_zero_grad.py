@@ -23,6 +23,7 @@ from gradpath.fixes import edits
 from gradpath.interpreter.events import (
     BackwardRan,
     Cleared,
+    GradientSet,
     Mutated,
     Replaced,
     Site,
@@ -32,6 +33,7 @@ from gradpath.interpreter.events import (
 )
 from gradpath.interpreter.trace import Trace
 from gradpath.repairs import Repair, Way
+from gradpath.rules.loops.handed_on import handed_on
 from gradpath.rules.loops.kept_gradients import kept_gradients
 from gradpath.rules.loops.repeated_terms import repeated_terms
 from gradpath.rules.loops.stray_gradients import stray_gradients
@@ -57,6 +59,10 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
             if not _only_shows(trace, first, second) and not _is_for_others(trace, first, again, second):
                 reported.add(again.site.node)
                 yield _report(trace, source, first, again, second)
+    for used, again, taken in handed_on(trace):
+        if again.site.node not in reported:
+            reported.add(again.site.node)
+            yield _report(trace, source, used, again, taken)
     for read, again, sum_read in summed_reads(trace):
         if again.site.node not in reported:
             reported.add(again.site.node)
@@ -145,7 +151,11 @@ def _only_shows(trace: Trace, first: Update, second: Update) -> bool:
 
 
 def _report(
-    trace: Trace, source: Source, first: Update | Stored, again: BackwardRan, second: Update | Stored
+    trace: Trace,
+    source: Source,
+    first: Update | Stored,
+    again: BackwardRan,
+    second: Update | Stored | GradientSet,
 ) -> Report:
     match first:
         case Mutated():
@@ -169,7 +179,7 @@ def _report(
             *([] if asked else [Step(second.site, f"uses the sum of {both}")]),
         ),
         help=f"clear the gradients {place}",
-        fixes=source.proposed(_fixes_of(trace, source, second, again)),
+        fixes=source.proposed(_fixes_of(trace, source, first if isinstance(second, GradientSet) else second, again)),
     )
 
 

@@ -86,8 +86,8 @@ class TensorValue(Object):
         self.protocol.set_attribute(machine, self, name, value)
         if name == "grad":
             gone = value is None
-            site = machine.site()
-            machine.emit(Cleared((self.tensor,), site) if gone else GradientSet(self.tensor, site))
+            site, given = machine.site(), value.tensor if isinstance(value, TensorValue) else None
+            machine.emit(Cleared((self.tensor,), site) if gone else GradientSet(self.tensor, site, given))
         elif name == "_grad":
             machine.emit(GradientSet(self.tensor, machine.site()))
         elif name == "data":

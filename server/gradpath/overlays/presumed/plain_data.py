@@ -13,8 +13,9 @@ from gradpath.interpreter.origins import Attribute, Call, Computed, Item, Librar
 from gradpath.interpreter.values import Unknown, Value
 from gradpath.overlays.presumed.places import place_of
 from gradpath.overlays.presumed.roles import is_option, role_of_name
-from gradpath.source.index import inside, names_in, names_of
+from gradpath.source.index import contents, inside, names_in, names_of
 from gradpath.source.nodes import last_name, nodes, noted
+from gradpath.support.lazy_regex import regex
 from gradpath.support.traversal import reachable
 
 _OPTIONS = """
@@ -212,6 +213,15 @@ def entries_left_out(body: ast.AST) -> frozenset[str]:
 def _keys(codes: Iterable[ast.AST]) -> set[str]:
     found = (each.slice for code in codes for each in inside(code, ast.Subscript))
     return {each.value for each in found if isinstance(each, ast.Constant) and isinstance(each.value, str)}
+
+
+def keeps_gradients(body: ast.AST, layer: str) -> bool:
+    """True if a layer has gradients itself, `layer.grad_bias`: autograd leaves none there, so it has no part in it."""
+    read = (each.attr for each in contents(body).attributes if last_name(each.value) == layer)
+    return any(_GRADIENT.search(each) for each in read)
+
+
+_GRADIENT = regex(r"^grad(ient)?s?_(?!fn$)|(?<!requires)_grad(ient)?s?$")
 
 
 def is_parameter(argument: ast.arg, default: Value) -> bool:

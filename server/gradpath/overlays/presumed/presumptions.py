@@ -244,7 +244,8 @@ def _is_parameter(asked: Asked) -> bool:
 
 
 def _is_weight(asked: Asked) -> bool:
-    if asked.key not in ("weight", "bias") or asked.unknown.is_data:
+    name = asked.unknown.name or asked.unknown.label
+    if asked.key not in ("weight", "bias") or asked.unknown.is_data or plain_data.keeps_gradients(asked.body, name):
         return False
     return model_parts.is_of_model(asked.unknown) and not frozen.is_frozen(asked.machine, asked.unknown)
 

@@ -194,6 +194,36 @@ def partly_detached(body: ast.AST) -> frozenset[ast.AST]:
 @noted
 def entries_left_out(body: ast.AST) -> frozenset[str]:
     """The keys of entries that a body takes out of what it gets, and that lead to none of the backwards in it."""
+    roots, leading, sources = _leading(body)
+    learnt = [*roots, *(value for name in leading for value in sources.get(name, ()))]
+    taken = _keys([body]) if roots else set()
+    return frozenset(taken - _keys(learnt))
+
+
+@noted
+def parts_left_out(body: ast.AST) -> frozenset[tuple[ast.AST, int]]:
+    """The values that a body takes one by one from a call, and that lead to none of its backwards: call and number."""
+    roots, leading, _ = _leading(body)
+    return frozenset(
+        (statement.value, number)
+        for statement in (inside(body, ast.Assign) if roots else ())
+        if isinstance(statement.targets[0], ast.Tuple)
+        for number, target in enumerate(statement.targets[0].elts)
+        if isinstance(target, ast.Name) and target.id not in leading
+    )
+
+
+@noted
+def giving_functions(body: ast.AST) -> frozenset[ast.AST]:
+    """The calls of a body that give what it calls, or several values with that: `part, weights = model.fitted(x)`."""
+    called = {each.func.id for each in inside(body, ast.Call) if isinstance(each.func, ast.Name)}
+    return frozenset(
+        each.value for each in inside(body, ast.Assign) if not called.isdisjoint(names_of(each.targets[0]))
+    )
+
+
+def _leading(body: ast.AST) -> tuple[list[ast.Call], set[str], dict[str, list[ast.expr]]]:
+    """The backwards of a body, the names that lead to them, and what it assigns to each name."""
     roots = [each for each in inside(body, ast.Call) if "backward" in last_name(each.func)]
     leading = {name for each in roots for name in names_in(each)}
     sources: dict[str, list[ast.expr]] = {}
@@ -204,10 +234,8 @@ def entries_left_out(body: ast.AST) -> frozenset[str]:
                     sources.setdefault(name, []).append(value)
             case ast.AugAssign(target=ast.Name(id=name), value=value):
                 sources.setdefault(name, []).append(value)
-    leading = set(reachable(leading, lambda name: (one for each in sources.get(name, ()) for one in names_in(each))))
-    learnt = [*roots, *(value for name in leading for value in sources.get(name, ()))]
-    taken = _keys([body]) if roots else set()
-    return frozenset(taken - _keys(learnt))
+    found = reachable(leading, lambda name: (one for each in sources.get(name, ()) for one in names_in(each)))
+    return roots, set(found), sources
 
 
 def _keys(codes: Iterable[ast.AST]) -> set[str]:

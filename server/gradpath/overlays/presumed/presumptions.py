@@ -55,7 +55,7 @@ from gradpath.autograd.provenance import OBSERVED, Provenance
 from gradpath.interpreter.containers import Slice
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
-from gradpath.interpreter.origins import Attribute, Library, Parameter
+from gradpath.interpreter.origins import Attribute, Call, Library, Parameter
 from gradpath.interpreter.values import Arguments, Unknown, Value
 from gradpath.overlays.presumed import clearing, conditions, frozen, model_parts, plain_data, targets
 from gradpath.overlays.presumed.asked import Asked, has_graph, is_open
@@ -168,6 +168,13 @@ def _is_handed_on(asked: Asked) -> bool:
     return asked.has_graph and not clearing.trains(asked.unknown.name)
 
 
+def _gives_functions(asked: Asked) -> bool:
+    """True if one of the values that a method of a model gives is called: `features, weights = model.fitted(x)`."""
+    owner = asked.unknown.owner
+    method = owner is not None and role_of(owner) == "model"
+    return method and asked.machine.node in plain_data.giving_functions(asked.body)
+
+
 def _is_of_inference(asked: Asked) -> bool:
     """True if it is computed under `inference_mode` of what a model gave there."""
     if not asked.machine.autograd.inference:
@@ -226,9 +233,13 @@ def _is_matched(asked: Asked) -> bool:
 
 
 def _is_left_out(asked: Asked) -> bool:
-    """True if no backward of the function leads to an entry of a result: `out["statistics"]`."""
-    live = asked.unknown.kind is Kind.LIVE and isinstance(asked.key, str)
-    return live and asked.key in plain_data.entries_left_out(asked.body)
+    """True if no backward of the function leads to a part of a result: `out["statistics"]`, `scores` beside a loss."""
+    unknown, key = asked.unknown, asked.key
+    if unknown.kind is not Kind.LIVE:
+        return False
+    if isinstance(key, int) and isinstance(unknown.origin, Call) and role_of(unknown.origin.of) == "loss":
+        return (unknown.site.node, key) in plain_data.parts_left_out(asked.body)
+    return isinstance(key, str) and key in plain_data.entries_left_out(asked.body)
 
 
 def _is_entry_of_data(asked: Asked) -> bool:
@@ -306,6 +317,14 @@ CALLS: tuple[Row, ...] = (
         None,
         "a part of it may be trained all the same",
         "presumptions/kinds.md#a-frozen-model",
+    ),
+    Row(
+        "method that gives functions",
+        _gives_functions,
+        Kind.ANYTHING,
+        None,
+        "what gives functions makes something, and computes no tensor for the loss",
+        "presumptions/kinds.md#a-method-of-a-model-that-gives-a-function",
     ),
     Row(
         "model",

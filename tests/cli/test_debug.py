@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from gradpath.analysis.certainty import Silence
 from gradpath.cli import main
+from gradpath.features.debug.find import SILENT
 from tests.cli.conftest import Write
 from tests.cli.notebooks import code, notebook, written
 
@@ -159,6 +161,10 @@ def test_what_a_rule_found_is_told_whether_it_is_reported_or_not(capsys: Out, wr
     write("train.py", TRAIN.replace("    y.backward()\n    print", "    y.backward()  # gradpath: ignore\n    print"))
     (found,) = entry("twice", made("train.py", capsys))["found"]
     assert (found["reported"], found["reason"]) == (False, "a comment or the configuration leaves it out")
+
+
+def test_each_reason_for_silence_has_words() -> None:
+    assert set(Silence) == set(SILENT)
 
 
 def test_unknown_values_are_told_with_what_they_came_from(capsys: Out) -> None:

@@ -23,13 +23,15 @@ from gradpath.overlays.relevance import speaks_of_tensors
 from gradpath.source.document import Document
 from gradpath.source.nodes import Definition, nodes
 
-_SILENT = {
+SILENT = {
     Silence.HALF_TYPED: "a line of its story cannot be read yet",
     Silence.NOT_ALWAYS: "it raises nothing, and another path reaches the same places without it",
     Silence.ONE_WAY: "it raises nothing, and is not found when a branch goes the other way each time",
     Silence.GUESSED: "it depends on several calls that are not seen, each of which would have to keep a graph",
     Silence.OPEN: "it depends on a condition that cannot be read yet, or on the mode of a function in another file",
+    Silence.EACH_TIME: "a branch in a loop would have to go the same way every time",
 }
+"""The reasons for silence, in words."""
 
 _LONGEST = 60
 """Characters of a piece of the program's text."""
@@ -148,7 +150,7 @@ def _seen(ways: Sequence[Way], diagnostics: Iterable[Diagnostic]) -> Iterator[Se
 def _reason(judgement: Judgement, reported: Collection[tuple[str, str, Range]]) -> str:
     outcome = judgement.outcome
     if isinstance(outcome, Silence):
-        return _SILENT[outcome]
+        return SILENT[outcome]
     if (outcome.rule, outcome.path, outcome.range) not in reported:
         return "a comment or the configuration leaves it out"
     return ""

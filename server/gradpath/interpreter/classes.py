@@ -13,6 +13,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict, Namespace, blurred
 from gradpath.interpreter.operators import bounded
 from gradpath.interpreter.origins import Attribute, Made
+from gradpath.interpreter.scope import Frame
 from gradpath.interpreter.texts import filled_in, joined
 from gradpath.interpreter.values import (
     CONSTANTS,
@@ -241,11 +242,23 @@ def written(machine: Machine, owner: Instance | Unknown, name: Value, value: Val
         for each, setting in list(ChainMap(owner.attributes, *shared).items()):
             if isinstance(setting, CONSTANTS) and not each.startswith("__"):
                 owner.attributes[each] = blurred(machine, owner, setting, "attribute set by an unknown name")
-    if isinstance(owner, Instance) and isinstance(value, Instance) and not isinstance(name, str):
+    replaces = isinstance(value, Instance) and not isinstance(name, str)
+    if isinstance(owner, Instance) and replaces and not _is_being_made(machine, owner):
         for each, part in list(owner.attributes.items()):
             if isinstance(part, Instance):
                 owner.attributes[each] = machine.unknown("part that an unknown name may replace", None, (part, value))
     return named(owner, name)
+
+
+def _is_being_made(machine: Machine, owner: Instance) -> bool:
+    """True if the `__init__` of an object runs, which gives it parts that it did not have."""
+    frame: Frame | None = machine.frame
+    while frame is not None:
+        making = getattr(getattr(frame.function, "node", None), "name", "") == "__init__"
+        if making and any(each is owner for each in frame.scope.variables.values()):
+            return True
+        frame = frame.parent
+    return False
 
 
 def named(owner: Instance | Unknown, name: Value) -> str:

@@ -102,12 +102,18 @@ def _added(trace: Trace, flow: Sequence[Entry]) -> Iterator[tuple[Update, Backwa
 def _is_again(trace: Trace, first: Update, second: Update) -> bool:
     """True if it is one step of the program, in two iterations of a loop, or two of one optimizer in a loop.
 
+    A function that nothing calls stands for a loop where it clears before it goes back the first time.
+
     A function that makes its own optimizer is called once for each: it takes two calls of one optimizer.
     """
     loop = iterations_between(first.site.loops, second.site.loops)
     if first.site.node is not second.site.node:
-        own = isinstance(first, Stepped) and isinstance(second, Stepped) and first.optimizer is second.optimizer
-        return own and _is_in_loop(trace, first.site) and _is_in_loop(trace, second.site)
+        if not isinstance(first, Stepped) or not isinstance(second, Stepped) or first.optimizer is not second.optimizer:
+            return False
+        if _is_in_loop(trace, first.site) and _is_in_loop(trace, second.site):
+            return True
+        before = (each for each in trace.of(Cleared) if trace.place_of(each) < trace.place_of(first))
+        return not isinstance(trace.entry, ast.Module) and any(map(first.finds_none_after, before))
     if loop is None:
         return _asks_again(first, second)
     calls = isinstance(trace.loops.get(loop), ast.FunctionDef | ast.AsyncFunctionDef)

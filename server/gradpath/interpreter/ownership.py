@@ -57,6 +57,19 @@ class Attached:
     site: Site
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Supplanted:
+    """A parameter, or a part, of a module that is seen gave its place to another: their parameters `before` and `now`.
+
+    `made` is where the part was made that lost it, None for a parameter.
+    """
+
+    before: tuple[Tensor, ...]
+    now: tuple[Tensor, ...]
+    made: Site | None
+    site: Site
+
+
 @dataclass(frozen=True, slots=True)
 class Overlooked:
     """`parameters()` of a module left out the content of a plain list, tuple or dict in it, stored at `site`.
@@ -170,5 +183,16 @@ class Rejoined:
 
 
 OwnershipEvent = (
-    Given | Drained | Attached | Overlooked | FlagMissed | Wrapped | Named | Taken | Loaded | Overwritten | Rejoined
+    Given
+    | Drained
+    | Attached
+    | Supplanted
+    | Overlooked
+    | FlagMissed
+    | Wrapped
+    | Named
+    | Taken
+    | Loaded
+    | Overwritten
+    | Rejoined
 )

@@ -14,6 +14,7 @@ from gradpath.findings.rebinding import gradients_of_results, lost_updates, rebi
 from gradpath.findings.report import Report, Rule, Source, Step
 from gradpath.findings.stories import elsewhere, following, target_of, with_time
 from gradpath.findings.syntax import statement_of
+from gradpath.findings.untied import Untied, untied
 from gradpath.fixes import edits
 from gradpath.fixes.out_of_place import updated_in_place
 from gradpath.interpreter.events import Bound, Failed, GradientAbsent, Held, Site
@@ -43,6 +44,8 @@ def find(trace: Trace, source: Source) -> Iterator[Report]:
         yield _report_asked(trace, source, absent)
     for bound, statement in lost_updates(trace):
         yield _report_lost(trace, source, bound, statement)
+    for each in untied(trace):
+        yield _report_untied(trace, source, each)
 
 
 def _rebound(trace: Trace, source: Source, failure: Failed) -> tuple[Bound, Tensor] | None:
@@ -176,6 +179,23 @@ def _report_lost(trace: Trace, source: Source, bound: Bound, statement: ast.Assi
         (Step(at, "gives the variable of the loop another value"),),
         help=f"update `{bound.name}` in place under torch.no_grad()",
         fixes=fixes,
+        silent=True,
+    )
+
+
+def _report_untied(trace: Trace, source: Source, found: Untied) -> Report:
+    statement = statement_of(trace, found.lost.site.node)
+    at = _at(found.lost.site, statement)
+    name = source.short(at, statement.targets[0]) if isinstance(statement, ast.Assign) else source.short(at)
+    return Report(
+        at,
+        f"`{name}` is another parameter from here on: what shares the old one keeps that",
+        (
+            Step(found.tied, "makes one parameter of two"),
+            Step(at, "puts another one in one of its places"),
+            Step(found.step.site, "trains both, apart from each other"),
+        ),
+        help="write the values in place, under torch.no_grad(), or share the new parameter after this",
         silent=True,
     )
 

@@ -17,7 +17,7 @@ from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
 from gradpath.interpreter.mappings import Namespace as Attributes
 from gradpath.interpreter.origins import Call, Computed, Made
-from gradpath.interpreter.ownership import Attached, Overlooked
+from gradpath.interpreter.ownership import Attached, Overlooked, Supplanted
 from gradpath.interpreter.readings import parts_of
 from gradpath.interpreter.values import UNDEFINED, Arguments, Class, Function, Instance, NativeFunction, Unknown, Value
 from gradpath.overlays.namespace import Names
@@ -124,6 +124,7 @@ class ModuleInstance(Instance):
             note_attached(machine, self, value)
         if name == missed_flags.FLAG:
             missed_flags.tell(machine, value, tensors_of(self.parameters()))
+        _note_supplanted(machine, before, value)
         super().set_attribute(machine, name, value)
 
     def call(self, machine: Machine, arguments: Arguments) -> Value:
@@ -388,6 +389,14 @@ def note_attached(machine: Machine, module: ModuleInstance, value: Value) -> Non
         tensors = [each for each in parameters_in(value) if each not in own]
         if tensors:
             machine.emit(Attached(tuple(tensors), beside, tuple(module.unknown_parts()), machine.site()))
+
+
+def _note_supplanted(machine: Machine, before: Value, value: Value) -> None:
+    """An attribute of a module is about to lose what it has."""
+    old, new = parameters_in(before, 0), parameters_in(value, 0)
+    if old and new and before is not value:
+        made = before.made if isinstance(before, ModuleInstance) else None
+        machine.emit(Supplanted(tuple(old), tuple(new), made, machine.site()))
 
 
 def note_unseen(machine: Machine, value: Unknown, weights: Callable[[], Tensor]) -> None:

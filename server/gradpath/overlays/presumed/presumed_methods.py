@@ -389,14 +389,14 @@ def _detach_in_place(machine: Machine, receiver: Unknown, arguments: Arguments) 
     return NotImplemented
 
 
-def _forward_hook(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+def _module_hook(machine: Machine, receiver: Unknown, arguments: Arguments, *, backward: bool = False) -> Value:
     """`model.register_forward_hook(hook)`: a function of the program can be followed, and an object that is called."""
     hook = arguments.get(0, "hook", None)
     models = list(model_parts.models_around(receiver))
     is_called = isinstance(hook, Instance) and isinstance(hook.cls.find("__call__"), Function)
     if not (is_called or isinstance(hook, (Function, BoundMethod))) or arguments.keywords or not models:
         return NotImplemented
-    return module_hooks.register_unseen(machine, receiver, models, hook)
+    return module_hooks.register_unseen(machine, receiver, models, hook, presume_tensor if backward else None)
 
 
 def _apply(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
@@ -449,7 +449,8 @@ METHODS: dict[str, Method] = {
     **{name: _new(name) for name in ("new_empty", "new_full", "new_ones", "new_tensor", "new_zeros")},
     "prepare": _prepare,
     "apply": _apply,
-    "register_forward_hook": _forward_hook,
+    "register_forward_hook": _module_hook,
+    "register_full_backward_hook": partial(_module_hook, backward=True),
     "register_hook": _hook,
     "unwrap_model": _prepare,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
-from gradpath.autograd.tensor import HOOKED, BackwardCall, Creation
+from gradpath.autograd.tensor import HOOKED, BackwardCall, Creation, Tensor
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.machine import Machine
@@ -68,13 +68,20 @@ def of_unseen(machine: Machine, model: Unknown) -> list[UnseenHook]:
     return cast("list[UnseenHook]", machine.remembered.setdefault(("hooks", model.number), []))
 
 
-UnseenHook = tuple[Unknown, Value]
-"""A module that is not seen, and a hook that it was given."""
+Presuming = Callable[[Machine, Unknown], TensorValue]
+
+UnseenHook = tuple[Unknown, Value, Presuming | None]
+"""A module that is not seen, and a hook that it was given; for one of backwards, what makes tensors of results."""
 
 
-def register_unseen(machine: Machine, module: Unknown, models: Sequence[Unknown], hook: Value) -> Handle:
-    """Let a hook run after each call of a module that is not seen, and of the models that it is a part of."""
-    made = module, hook
+def register_unseen(
+    machine: Machine, module: Unknown, models: Sequence[Unknown], hook: Value, backward: Presuming | None
+) -> Handle:
+    """Let a hook run after each call of a module that is not seen, and of the models that it is a part of.
+
+    One for a `backward` runs in each that goes through the result of such a call.
+    """
+    made = module, hook, backward
     every = [of_unseen(machine, model) for model in models]
     for hooks in every:
         hooks.append(made)
@@ -88,7 +95,7 @@ def register_unseen(machine: Machine, module: Unknown, models: Sequence[Unknown]
 
 def copy(machine: Machine, model: Unknown, made: Unknown) -> None:
     """A copy of a model that is not seen has its hooks."""
-    hooks = [(made if module is model else module, hook) for module, hook in of_unseen(machine, model)]
+    hooks = [(made if module is model else module, *hook) for module, *hook in of_unseen(machine, model)]
     machine.remembered["hooks", made.number] = hooks
 
 
@@ -98,8 +105,11 @@ def run_unseen(machine: Machine, model: Unknown, arguments: Arguments, result: U
     What its parts are given and return is in the graph of the result.
     """
     current: Value = result
-    for module, hook in tuple(of_unseen(machine, model)):
-        if module is model:
+    for module, hook, backward in tuple(of_unseen(machine, model)):
+        if backward is not None:
+            if machine.autograd.grad_enabled:
+                _tell_of_unseen(machine, module, hook, backward(machine, result).tensor)
+        elif module is model:
             changed = machine.call(hook, Arguments([model, tuple(arguments.positional), current]))
             current = current if changed is None or isinstance(changed, Unknown) else changed
         else:
@@ -107,6 +117,22 @@ def run_unseen(machine: Machine, model: Unknown, arguments: Arguments, result: U
             given, made = (machine.library.unknown_item(machine, result, key) for key in (f"input of {of}", of))
             machine.call(hook, Arguments([module, (given,), made]))
     return current
+
+
+def _tell_of_unseen(machine: Machine, module: Unknown, hook: Value, result: Tensor) -> None:
+    """Let a hook run in each backward through what a model that is not seen returned."""
+    node = machine.autograd.edge(result)
+    told: list[BackwardCall] = []
+
+    def tell(call: BackwardCall) -> None:
+        if call not in told:
+            told.append(call)
+            gradients = wrap(machine.autograd.tensor(dtype=None))
+            with machine.autograd.mode(grad=call.create_graph):
+                machine.call(hook, Arguments([module, _of_inputs(machine), (gradients,)]))
+
+    if node is not None:
+        node.hooks = (*node.hooks, tell)
 
 
 def run(

@@ -12,12 +12,14 @@ from gradpath.findings.graphs import reached_leaves
 from gradpath.findings.learning import Learner, depends_on, learners
 from gradpath.findings.parameters import named, tensors_of, ways_of
 from gradpath.findings.report import Report, Source, Step
+from gradpath.findings.stories import lifted
 from gradpath.findings.syntax import ancestry
 from gradpath.interpreter.events import BackwardRan, Built, Flagged, Lent, Mutated, Named, Site, Stepped
 from gradpath.interpreter.trace import Trace, once
 from gradpath.rules.ownership.lacking import written
 from gradpath.source.flags import may_thaw
-from gradpath.source.index import contents, inside, methods_called
+from gradpath.source.index import contents, holds, inside, methods_called
+from gradpath.source.nodes import last_name, place_in_text, statements
 from gradpath.support.fast_dataclasses import replace
 
 
@@ -78,7 +80,7 @@ def frozen_for_others(trace: Trace, source: Source) -> Iterator[Report]:
     The step runs again: it is an iteration, or a function without loops, which trains nothing by one call.
     """
     flags, known = trace.of(Flagged), learners(trace)
-    found: dict[ast.AST, tuple[Flagged, list[Tensor], BackwardRan, BackwardRan]] = {}
+    found: dict[ast.AST, tuple[Site, list[Tensor], BackwardRan, BackwardRan]] = {}
     for event in flags:
         tensor = whole_of(event.tensor)
         learner = known.get(id(tensor))
@@ -88,10 +90,11 @@ def frozen_for_others(trace: Trace, source: Source) -> Iterator[Report]:
         trains = next((ran for ran in reversed(learner.given) if trace.place_of(ran) < time), None)
         beside = None if trains is None else _learns_from(trace, time, learner, trains)
         if trains is not None and beside is not None and _runs_again(trace, event, learner, trains):
-            found.setdefault(event.site.node, (event, [], trains, beside))[1].append(tensor)
-    for event, tensors, trains, beside in found.values():
-        when = "in the next iteration" if _loops(trace, event.site) else "in the next call"
-        yield _report(trace, source, event.site, list(dict.fromkeys(tensors)), trains, beside, when)
+            at = lifted(event.site, beside.site)
+            found.setdefault(at.node, (at, [], trains, beside))[1].append(tensor)
+    for at, tensors, trains, beside in found.values():
+        when = "in the next iteration" if _loops(trace, at) else "in the next call"
+        yield _report(trace, source, at, list(dict.fromkeys(tensors)), trains, beside, when)
 
 
 def _made_in(trace: Trace, tensor: Tensor) -> set[int]:
@@ -111,11 +114,19 @@ def _is_thawed_here(trace: Trace, tensor: Tensor) -> bool:
 
 
 def _is_thawed(trace: Trace, source: Source, tensor: Tensor, flags: Sequence[Flagged]) -> bool:
-    """True if a path, or the file of the code that froze it, sets a flag to something else than False."""
+    """True if a path thaws it, or the file of the code that froze it may do so by a statement that is not run."""
     if _is_thawed_here(trace, tensor):
         return True
     file = source.tree(flags[0].site.path)
-    return any(may_thaw(each) for each in (*contents(file).calls, *inside(file, ast.Assign)))
+    thawing = [each for each in (*contents(file).calls, *inside(file, ast.Assign)) if may_thaw(each)]
+    helpers = {each.name for each in inside(file, ast.FunctionDef) if any(holds(each, node) for node in thawing)}
+    ran = {place_in_text(each) for each in trace.visits} if thawing else set[tuple[int, int]]()
+    for each in statements(file.body) if thawing else ():
+        if not hasattr(each, "body") and place_in_text(each) not in ran:
+            calls = (last_name(call.func) for call in contents(each).calls)
+            if any(holds(each, node) for node in thawing) or not helpers.isdisjoint(calls):
+                return True
+    return False
 
 
 def _learns_from(trace: Trace, since: int, learner: Learner, trains: BackwardRan) -> BackwardRan | None:
@@ -129,19 +140,23 @@ def _learns_from(trace: Trace, since: int, learner: Learner, trains: BackwardRan
 def _runs_again(trace: Trace, frozen: Flagged, learner: Learner, trains: BackwardRan) -> bool:
     """True if the backward that trained it runs again, teaches nothing new, and would teach what is frozen now."""
     around, here = _loops(trace, trains.site), _loops(trace, frozen.site)
+    here &= {number for each in trace.of(BackwardRan) for number in _loops(trace, each.site)}
     if not around and not here:
-        return isinstance(trace.entry, ast.FunctionDef | ast.AsyncFunctionDef)
+        frozen_by_then = {id(whole_of(each.tensor)) for each in trace.of(Flagged) if not each.value}
+        others = (leaf for leaf in reached_leaves(trains) if id(whole_of(leaf)) not in frozen_by_then)
+        is_called = isinstance(trace.entry, ast.FunctionDef | ast.AsyncFunctionDef)
+        return is_called and next(others, None) is not None  # Else the next call raises.
     if around.isdisjoint(here):
         return False
-    taught = {id(whole_of(each)) for each in reached_leaves(trains)}
+    taught = _weights_of(trains)
     later = trace.events[trace.place_of(frozen) :]
-    again = [each for each in later if isinstance(each, BackwardRan) and each.site.node is trains.site.node]
-    return bool(again) and all(
-        depends_on(each, learner.tensor)
-        and id(learner.tensor) not in (now := {id(whole_of(leaf)) for leaf in reached_leaves(each)})
-        and now <= taught
-        for each in again
-    )
+    same = [each for each in later if isinstance(each, BackwardRan) and each.site.node is trains.site.node]
+    again = [each for each in same if depends_on(each, learner.tensor)]
+    return bool(again) and all(id(learner.tensor) not in (now := _weights_of(each)) and now <= taught for each in again)
+
+
+def _weights_of(ran: BackwardRan) -> set[int]:
+    return {id(whole_of(leaf)) for leaf in reached_leaves(ran) if leaf.is_weight}
 
 
 def _whole(known: Mapping[int, Learner], part: Tensor) -> Learner | None:

@@ -49,8 +49,9 @@ from gradpath.overlays.presumed.presumed_tensors import (
 from gradpath.overlays.presumed.roles import is_of_its_own, is_scaler, is_schedule, role_of
 from gradpath.overlays.torch import module_hooks, scaling, state_dicts
 from gradpath.overlays.torch.gradients_on import has_gradients_on
-from gradpath.overlays.torch.nn import note_unseen
+from gradpath.overlays.torch.nn import has_optimizer, note_unseen
 from gradpath.overlays.torch.tensor_value import TensorNumber, TensorValue, wrap
+from gradpath.overlays.torch.torch import make_parameter
 from gradpath.source.index import methods_called
 from gradpath.source.nodes import nodes
 
@@ -399,6 +400,14 @@ def _module_hook(machine: Machine, receiver: Unknown, arguments: Arguments, *, b
     return module_hooks.register_unseen(machine, receiver, models, hook, presume_tensor if backward else None)
 
 
+def _resize(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
+    """`model.resize_token_embeddings(count)` of Hugging Face: another matrix takes the place of that of the tokens."""
+    if has_optimizer(machine) and arguments.get(0, "new_num_tokens", None) is not None:
+        made = make_parameter(machine, Arguments([machine.unknown("resized embeddings")]))
+        weights.note_put_in(machine, receiver, made, None)
+    return NotImplemented
+
+
 def _apply(machine: Machine, receiver: Unknown, arguments: Arguments) -> Value:
     """`model.apply(freeze)`: a function that does the same to all modules does it to the whole model."""
     function = arguments.get(0, "fn", None)
@@ -452,5 +461,6 @@ METHODS: dict[str, Method] = {
     "register_forward_hook": _module_hook,
     "register_full_backward_hook": partial(_module_hook, backward=True),
     "register_hook": _hook,
+    "resize_token_embeddings": _resize,
     "unwrap_model": _prepare,
 }

@@ -65,7 +65,7 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
     waiting = _waiting(trace, runs) if runs and followed else {}
     ends = unread_nodes(trace) if waiting else set()
     for event in reversed(trace.of(Built) if waiting else ()):
-        ran = next((run for run in reversed(runs) if _is_beside(event.site, run.site)), None)
+        ran = next((run for run in reversed(runs) if _is_beside(trace, event, run)), None)
         loss = next(iter(event.node.outputs), None)
         if ran is None or event.node not in ends or loss is None or unscaled(loss).one_element is not True:
             continue
@@ -79,9 +79,14 @@ def left_out_losses(trace: Trace, source: Source) -> Iterator[LeftOut]:
                 yield found
 
 
-def _is_beside(loss: Site, ran: Site) -> bool:
-    """True if a loss is computed in the same iteration as a backward, in a loop of its own perhaps."""
-    return loss.loops[: len(ran.loops)] == ran.loops
+def _is_beside(trace: Trace, loss: Built, ran: BackwardRan) -> bool:
+    """True if a loss is computed in the same iteration as a backward, or before it in a loop of its own.
+
+    A loop after the backward tests what has been learned.
+    """
+    own, around = loss.site.loops, ran.site.loops
+    alone = len(own) == len(around) or trace.place_of(loss) < trace.place_of(ran)
+    return alone and own[: len(around)] == around
 
 
 def _waiting(trace: Trace, runs: Sequence[BackwardRan]) -> dict[int, Stepped]:

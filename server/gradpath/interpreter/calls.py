@@ -8,6 +8,7 @@ from functools import partial
 from weakref import ref
 
 from gradpath.autograd.errors import AutogradError
+from gradpath.autograd.provenance import OPEN
 from gradpath.interpreter.budget import Exhausted
 from gradpath.interpreter.containers import List
 from gradpath.interpreter.doubt import CAUSE
@@ -15,6 +16,7 @@ from gradpath.interpreter.endings import Raised, Returned, Signal
 from gradpath.interpreter.events import Event, Flagged
 from gradpath.interpreter.expressions import evaluate
 from gradpath.interpreter.iteration import Iteration
+from gradpath.interpreter.kinds import Kind
 from gradpath.interpreter.loops import never_ends
 from gradpath.interpreter.machine import Machine
 from gradpath.interpreter.mappings import Dict
@@ -250,6 +252,7 @@ def bind_arguments(machine: Machine, function: Function, arguments: Arguments, s
             value = _missing(machine, function, parameter, default, arguments)
         if isinstance(value, Unknown) and not (value.name or value.label):
             value.label = parameter.arg  # What is nothing but an argument has its first name here.
+        _doubt_by_annotation(parameter, value)
         scope.variables[parameter.arg] = value
     extra = values[len(positional) :]
     if spec.vararg is not None:
@@ -262,6 +265,7 @@ def bind_arguments(machine: Machine, function: Function, arguments: Arguments, s
         else:
             default = function.keyword_defaults.get(parameter.arg, UNDEFINED)
             value = _missing(machine, function, parameter, default, arguments)
+        _doubt_by_annotation(parameter, value)
         scope.variables[parameter.arg] = value
     if spec.kwarg is not None:
         rest = Dict(open=arguments.open)
@@ -272,6 +276,14 @@ def bind_arguments(machine: Machine, function: Function, arguments: Arguments, s
         raise machine.error(
             "TypeError", f"{function.name}() got an unexpected keyword argument '{next(iter(keywords))}'"
         )
+
+
+def _doubt_by_annotation(parameter: ast.arg, value: Value) -> None:
+    """What is taken for a result with a graph may be the number that the parameter's annotation promises."""
+    match parameter.annotation:
+        case ast.Name(id="float" | "int" | "bool" | "str"):
+            if isinstance(value, Unknown) and value.kind is Kind.LIVE and value.tensor is None:
+                value.kind, value.provenance = Kind.ANYTHING, OPEN
 
 
 def _missing(machine: Machine, function: Function, parameter: ast.arg, default: Value, arguments: Arguments) -> Value:
